@@ -59,7 +59,8 @@ void cli_print_word(const char *word, FILE *out)
     putc('\'', out);
 }
 
-char *cli_study_command(const struct cli_args *args)
+char *cli_command_text(
+    const struct cli_args *args, bool (*skips)(const char *word, bool *takes_value), const char *more)
 {
     char *text = NULL;
     size_t n;
@@ -67,17 +68,20 @@ char *cli_study_command(const struct cli_args *args)
     if (!out) return mot_text("");
     fputs("motley", out);
     for (size_t i = 0; i < args->lines; i++) {
-        bool skips = false;
-        if (is_manner(args->line[i], &skips)) {
-            i += skips;
+        bool takes_value = false;
+        if (skips && skips(args->line[i], &takes_value)) {
+            i += takes_value;
             continue;
         }
         putc(' ', out);
         cli_print_word(args->line[i], out);
     }
+    fputs(more, out);
     fclose(out);
     return text;
 }
+
+char *cli_study_command(const struct cli_args *args) { return cli_command_text(args, is_manner, ""); }
 
 /* ---- Flags ------------------------------------------------------------------------------------------- */
 

@@ -219,32 +219,25 @@ static enum mot_status cut(struct cli_cut *r)
     return status;
 }
 
-/* The command as typed; `mends`: but with --fallback herding. malloc'd. */
-static char *command_of(const struct cli_args *args, bool mends)
+static bool is_fallback(const char *word, bool *takes_value)
 {
-    char *text = NULL;
-    size_t n;
-    FILE *out = open_memstream(&text, &n);
-    if (!out) return mot_text("");
-    fputs("motley", out);
-    for (size_t i = 0; i < args->lines; i++) {
-        if (mends && strncmp(args->line[i], "--fallback", 10) == 0) {
-            i += args->line[i][10] != '=';
-            continue;
-        }
-        putc(' ', out);
-        cli_print_word(args->line[i], out);
-    }
-    if (mends) fputs(" --fallback herding", out);
-    if (mends && cli_value(args, "out") && !cli_given(args, "replace")) fputs(" --replace", out);
-    fclose(out);
-    return text;
+    if (strncmp(word, "--fallback", 10) != 0) return false;
+    *takes_value = word[10] != '=';
+    return true;
+}
+
+/* The command that would mend what was found: as typed, but with --fallback herding. malloc'd. */
+static char *mending_command(const struct cli_args *args)
+{
+    bool replaces = cli_value(args, "out") && !cli_given(args, "replace");
+    return cli_command_text(
+        args, is_fallback, replaces ? " --fallback herding --replace" : " --fallback herding");
 }
 
 static enum mot_status write_folder(
     const struct cli_args *args, const struct cli_cut *r, const json_t *all, const char *json)
 {
-    char *page = NULL, *command = command_of(args, false);
+    char *page = NULL, *command = cli_command_text(args, NULL, "");
     size_t n;
     FILE *file = open_memstream(&page, &n);
     enum mot_status status = file ? mot_partition_page(all, command, file)
@@ -272,7 +265,7 @@ static enum mot_status deliver(const struct cli_args *args, const struct cli_cut
     json_decref(all);
     free(text);
     if (status != MOT_OK || args->json || (args->quiet && out)) return status;
-    char *command = command_of(args, true);
+    char *command = mending_command(args);
     cli_cut_print(r, command, out, args->quiet);
     free(command);
     return MOT_OK;

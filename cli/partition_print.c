@@ -120,8 +120,9 @@ static int by_ratio(const void *a, const void *b)
 static void print_worst(const struct cli_cut *r)
 {
     const struct mot_quality *q = &r->q;
-    struct block *block = mot_new((size_t)q->classes * q->parts, sizeof *block);
+    struct block *block = mot_new_large((size_t)q->classes * q->parts, sizeof *block);
     size_t n = 0;
+    if (!block) return; /* the command ends with a message */
     for (uint32_t l = 0; l < q->classes; l++)
         for (uint32_t j = 0; j < q->parts; j++) {
             double ratio = mot_quality_ratio(q, l, j);

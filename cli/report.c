@@ -1,5 +1,6 @@
 /* report.c -- `motley report`: finished runs as a table, a page, CSV files, TensorBoard events. */
 #include "base/file.h"
+#include "base/json_text.h"
 #include "base/memory.h"
 #include "base/shown.h"
 #include "page/page.h"
@@ -56,12 +57,10 @@ static void find_runs(json_t *document, const char *study)
 
 static enum mot_status open_study(const char *folder, json_t **out)
 {
-    json_error_t error;
     char *path = mot_path_join(folder, "study.json");
-    json_t *document = json_load_file(path, 0, &error);
-    enum mot_status status = MOT_OK;
+    json_t *document;
+    enum mot_status status = mot_json_read(path, MOT_EDATA, &document);
     static const char *const lists[] = { "arms", "conditions", "runs", "cells" };
-    if (!document) status = mot_fail(MOT_EDATA, "%s:%d: damaged: %s", path, error.line, error.text);
     for (size_t i = 0; i < MOT_COUNT(lists) && status == MOT_OK; i++)
         if (!json_is_array(json_object_get(document, lists[i])))
             status = mot_fail(MOT_EDATA, "%s: damaged: expected a study with a list of %s", path, lists[i]);

@@ -1,6 +1,7 @@
 /* run.c -- shared by `motley sim` and `motley train`: from the command line to the result. */
 #include "api/job.h"
 #include "sim/sim.h"
+#include "base/json_text.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/shown.h"
@@ -121,8 +122,10 @@ static enum mot_status predicted_update(const char *path, double *out)
 {
     char *file = mot_path_join(path, "summary.json");
     bool folder = mot_file_exists(file);
-    json_t *said = json_load_file(folder ? file : path, 0, NULL);
+    json_t *said;
+    (void)mot_json_read(folder ? file : path, MOT_EUSAGE, &said);
     free(file);
+    if (mot_memory_refused()) return mot_memory_status();
     if (!said)
         return mot_fail(MOT_EUSAGE,
             "--predicted: expected the folder of a simulated run, or a plan.json; found '%.200s'", path);
@@ -157,8 +160,8 @@ static void tell_prediction(
             mot_show_time((uint64_t)(took * 1e9 + 0.5), mine, sizeof(mine)), words);
     if (!j->experiment->output) return;
     char *path = mot_path_join(j->experiment->output, "summary.json");
-    json_t *summary = json_load_file(path, 0, NULL);
-    if (summary) {
+    json_t *summary;
+    if (mot_json_read(path, MOT_EDATA, &summary) == MOT_OK) {
         mot_json_set(summary, "predicted",
             json_pack("{s:f, s:f, s:f}", "update_s", predicted, "took_s", took, "off", off));
         mot_json_write(summary, path);

@@ -15,10 +15,7 @@ static const struct cli_flag flags[] = {
         "the code, then exit" },
     { "arrivals", "RUN",
         "replay what motley train --record kept in this run folder: the same arrivals, the same model" },
-    { "tensorboard", NULL,
-        "write TensorBoard events to --out at each evaluation, stamped with the run's time" },
-    { "resume", NULL, "continue the run in --out from its last checkpoint" },
-    { "replace", NULL, "overwrite the run in --out" },
+    CLI_RUN_FLAGS,
     CLI_SERVE_FLAGS,
     { NULL, NULL, NULL },
 };

@@ -78,10 +78,7 @@ static const struct cli_flag flags[] = {
     { "ranks", "N", "start N ranks over MPI on this machine, one per worker" },
     { "record", NULL, "record every node's events in --out, for motley sim --arrivals and motley replay" },
     { "dry-run", NULL, "print the resolved experiment and a forecast for the code, then exit" },
-    { "tensorboard", NULL,
-        "write TensorBoard events to --out at each evaluation, stamped with the run's time" },
-    { "resume", NULL, "continue the run in --out from its last checkpoint" },
-    { "replace", NULL, "overwrite the run in --out" },
+    CLI_RUN_FLAGS,
     CLI_SERVE_FLAGS,
     { NULL, NULL, NULL },
 };

@@ -62,6 +62,9 @@ static const char *const banned_calls =
 /* In the library and the program, where input comes from strangers: numbers out of range are undefined. */
 static const char *const careless_calls = "scanf fscanf sscanf";
 
+/* There too: a wait by such a clock ends too early or too late when it is set. */
+static const char *const settable_clocks = "CLOCK_REALTIME CLOCK_REALTIME_COARSE";
+
 /* In the rooms that decide a run's numbers, libm would give each machine its own bits. */
 static const char *const exact_rooms =
     "base math data stream partition cluster compress topology code method run sim live wire";
@@ -292,6 +295,9 @@ static void check_calls(const char *path, const char *text, const char *code)
         const char *word = p;
         while (is_word_char(*p)) p++;
         size_t n = (size_t)(p - word);
+        if (*room && in_list(settable_clocks, word, n))
+            breach(path, line, "%.*s: whoever sets it changes how long a wait lasts: see base/stopwatch.h",
+                (int)n, word);
         if (p[strspn(p, " \t")] != '(') continue;
         bool member =
             word > code && (word[-1] == '.' || (word[-1] == '>' && word - 1 > code && word[-2] == '-'));

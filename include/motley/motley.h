@@ -75,7 +75,7 @@ MOT_API enum mot_status mot_run_train(struct mot_run *);
 MOT_API const char *mot_run_summary(const struct mot_run *);
 /* A number at the summary's top level by its key ("time_s", "test_accuracy"); NaN if there is none. */
 MOT_API double mot_run_number(const struct mot_run *, const char *key);
-/* The parameters the run ended with; NULL and 0 floats before the run. */
+/* The parameters the run ended with; NULL and 0 floats before the run. floats_out may be NULL. */
 MOT_API const float *mot_run_model(const struct mot_run *, size_t *floats_out);
 
 MOT_API void mot_run_close(struct mot_run *); /* NULL is fine */

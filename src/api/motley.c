@@ -177,7 +177,7 @@ double mot_run_number(const struct mot_run *r, const char *key)
 
 const float *mot_run_model(const struct mot_run *r, size_t *floats_out)
 {
-    *floats_out = r->done ? r->job.net.dim : 0;
+    if (floats_out) *floats_out = r->outcome.x ? r->job.net.dim : 0;
     return r->outcome.x;
 }
 

@@ -71,9 +71,14 @@ enum mot_status mot_replace_begin(const char *path, struct mot_replace *r)
     return MOT_OK;
 }
 
-static bool waits_for_disk = true;
+static _Thread_local bool skips_disk;
 
-void mot_replace_without_waiting(void) { waits_for_disk = false; }
+bool mot_replace_waits(bool waits)
+{
+    bool before = !skips_disk;
+    skips_disk = !waits;
+    return before;
+}
 
 /* Makes the rename itself survive a power failure. Some file systems cannot do this; trying costs nothing. */
 static void sync_folder_of(const char *path)
@@ -104,7 +109,7 @@ enum mot_status mot_replace_commit(struct mot_replace *r)
     }
     errno = 0;
     bool good = fflush(r->out) == 0 && !ferror(r->out);
-    if (good && r->temporary && waits_for_disk) good = fsync(fileno(r->out)) == 0;
+    if (good && r->temporary && !skips_disk) good = fsync(fileno(r->out)) == 0;
     int error = good ? 0 : errno ? errno : is_full(fileno(r->out)) ? ENOSPC : EIO;
     if (fclose(r->out) != 0 && error == 0) error = errno;
     r->out = NULL;
@@ -114,7 +119,7 @@ enum mot_status mot_replace_commit(struct mot_replace *r)
         mot_replace_abandon(r);
         return status;
     }
-    if (r->temporary && waits_for_disk) sync_folder_of(r->path);
+    if (r->temporary && !skips_disk) sync_folder_of(r->path);
     free(r->temporary);
     r->temporary = NULL; /* it is the file itself now */
     mot_replace_abandon(r);

@@ -19,9 +19,10 @@ enum mot_status mot_replace_begin(const char *path, struct mot_replace *);
 enum mot_status mot_replace_commit(struct mot_replace *);
 void mot_replace_abandon(struct mot_replace *);
 
-/* From now on this process replaces files without waiting for the disk: for files that carry checksums, so
- * that loss in a power failure is noticed and repaired. */
-void mot_replace_without_waiting(void);
+/* Whether the files that this thread replaces wait for the disk, as they do at first. Returns what held
+ * before. Without it is for files that carry checksums, so that loss in a power failure is noticed and
+ * repaired. */
+bool mot_replace_waits(bool waits);
 
 /* The whole file in memory, with a zero byte after it; free() it. Refuses files over `most` bytes. */
 enum mot_status mot_file_read(const char *path, size_t most, unsigned char **bytes_out, size_t *n_out);

@@ -1,8 +1,8 @@
 /* capacity.c -- reads device capacities from JSON and CSV, with what all readers share. */
 #include "cluster/capacity.h"
+#include "base/json_text.h"
 #include "base/words.h"
 #include <ctype.h>
-#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,11 +59,10 @@ static enum mot_status add_json(struct mot_capacity_list *l, const char *name, c
 
 static enum mot_status parse_json(struct mot_capacity_list *l, const char *text, size_t n)
 {
-    json_error_t error;
-    json_t *all = json_loadb(text, n, JSON_REJECT_DUPLICATES, &error), *one;
-    if (!all)
-        return mot_fail(MOT_EUSAGE, "%s:%d:%d: not JSON: %s", l->path, error.line, error.column, error.text);
-    enum mot_status status = MOT_OK;
+    const struct mot_json_text t = { .name = l->path, .text = text, .n = n, .line = 1, .bad = MOT_EUSAGE };
+    json_t *all, *one;
+    enum mot_status status = mot_json_parse(&t, &all);
+    if (status != MOT_OK) return status;
     const char *name;
     size_t i;
     json_object_foreach(all, name, one) if (status == MOT_OK) status = add_json(l, name, one);

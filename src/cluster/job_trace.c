@@ -130,7 +130,12 @@ static enum mot_status parse(struct csv *csv, struct mot_arena *arena, const str
         }
         if (rows == room) {
             room = room ? 2 * room : 64;
-            seconds = mot_grow(seconds, room * cols, sizeof *seconds);
+            double *more = mot_grow_large(seconds, room * cols, sizeof *seconds);
+            if (!more) {
+                status = mot_memory_status();
+                goto out_free;
+            }
+            seconds = more;
         }
         if ((status = read_line(csv, skip, cols, seconds + rows * cols))) goto out_free;
         rows++;
@@ -140,7 +145,11 @@ static enum mot_status parse(struct csv *csv, struct mot_arena *arena, const str
         goto out_free;
     }
     struct mot_trace *trace = mot_arena_new(arena, sizeof *trace);
-    double *kept = mot_arena_new(arena, rows * cols * sizeof *kept);
+    double *kept = mot_arena_new_large(arena, rows * cols * sizeof *kept);
+    if (!kept) {
+        status = mot_memory_status();
+        goto out_free;
+    }
     memcpy(kept, seconds, rows * cols * sizeof *kept);
     *trace = (struct mot_trace){ (uint32_t)rows, cols, kept, name };
     *out = trace;

@@ -89,19 +89,20 @@ static enum mot_status build_crc(const struct mot_code_spec *spec, struct mot_dr
             MOT_CODE_DENSE);
     size_t most = n;
     struct cyclic c = { .n = n, .s = s };
-    double *best = mot_new((size_t)n * (s + 1), sizeof(*best));
+    double *best = mot_new_large((size_t)n * (s + 1), sizeof(*best));
     uint32_t *set = mot_new((size_t)s + 1, sizeof(*set));
-    c.b = mot_new((size_t)n * (s + 1), sizeof(*c.b));
-    c.h = mot_new((size_t)n * s + 1, sizeof(*c.h));
-    c.a = mot_new(most * most, sizeof(*c.a));
+    c.b = mot_new_large((size_t)n * (s + 1), sizeof(*c.b));
+    c.h = mot_new_large((size_t)n * s + 1, sizeof(*c.h));
+    c.a = mot_new_large(most * most, sizeof(*c.a));
     c.x = mot_new(most, sizeof(*c.x));
     c.one = mot_new(most, sizeof(*c.one));
     c.scratch = mot_new(mot_least_squares_room(n, n), sizeof(*c.scratch));
+    bool room = best && c.b && c.h && c.a;
     for (uint32_t j = 0; j < n; j++) c.one[j] = 1;
     double least = INFINITY;
     double each = 2.0 * n * n * n * (n <= SURE ? 1 : LOOKS);
     uint32_t draws = each * DRAWS < WORK || n <= SURE ? DRAWS : 1 + (uint32_t)(WORK / each);
-    for (uint32_t k = 0; k < draws || (k < 10 * draws && !(least < INFINITY)); k++) {
+    for (uint32_t k = 0; room && (k < draws || (k < 10 * draws && !(least < INFINITY))); k++) {
         struct mot_rng rng = mot_rng_at(spec->seed, MOT_RNG_CODE, k);
         draw(&c, &rng);
         double grows = amplification(&c, spec->seed, set);
@@ -109,9 +110,10 @@ static enum mot_status build_crc(const struct mot_code_spec *spec, struct mot_dr
         least = grows;
         for (size_t e = 0; e < (size_t)n * (s + 1); e++) best[e] = c.b[e];
     }
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; room && i < n; i++)
         for (uint32_t k = 0; k <= s; k++) mot_draft_add(d, i, (i + k) % n, best[(size_t)i * (s + 1) + k]);
     free(best), free(set), free(c.b), free(c.h), free(c.a), free(c.x), free(c.one), free(c.scratch);
+    if (!room) return mot_memory_status();
     if (!(least < INFINITY))
         return mot_fail(MOT_EUSAGE,
             "code crc: found no matrix for %u workers and %u stragglers whose weights a double can hold: "

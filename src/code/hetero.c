@@ -160,29 +160,31 @@ static void add_coded(const struct ranges *g, const struct coder *q, const doubl
             if (holds(g, q->who[i], j)) mot_draft_add(draft, q->who[i], j, d[(size_t)j * (q->s + 1) + k++]);
 }
 
-/* Codes the workers in no group so that any `s` of them may be missing. */
+/* Codes the workers in no group so that any `s` of them may be missing. INFINITY: it found no code, or no
+ * memory. */
 static double code_rest(const struct ranges *g, uint32_t s, uint64_t seed, struct mot_draft *d)
 {
     struct coder q = { .s = s };
     uint32_t size = s + 1, *set = mot_new((size_t)size, sizeof(*set));
-    double *best = mot_new((size_t)g->k * size, sizeof(*best)), least = INFINITY;
+    double *best = mot_new_large((size_t)g->k * size, sizeof(*best)), least = INFINITY;
     q.who = mot_new(g->n, sizeof(*q.who));
     for (uint32_t i = 0; i < g->n; i++)
         if (g->group[i] == MOT_NO_ROLE) q.who[q.m++] = i;
-    q.c = mot_new((size_t)q.m * size, sizeof(*q.c));
-    q.d = mot_new((size_t)g->k * size, sizeof(*q.d));
-    q.a = mot_new((size_t)size * size, sizeof(*q.a));
+    q.c = mot_new_large((size_t)q.m * size, sizeof(*q.c));
+    q.d = mot_new_large((size_t)g->k * size, sizeof(*q.d));
+    q.a = mot_new_large((size_t)size * size, sizeof(*q.a));
     q.x = mot_new(size, sizeof(*q.x));
     q.b = mot_new(size, sizeof(*q.b));
     q.scratch = mot_new(mot_least_squares_room(size, size), sizeof(*q.scratch));
-    for (uint32_t k = 0; k < DRAWS; k++) {
+    bool room = best && q.c && q.d && q.a;
+    for (uint32_t k = 0; room && k < DRAWS; k++) {
         struct mot_rng rng = mot_rng_at(seed, MOT_RNG_CODE, k);
         double grows = amplification(g, &q, &rng, set);
         if (!(grows < least)) continue;
         least = grows;
         for (size_t e = 0; e < (size_t)g->k * size; e++) best[e] = q.d[e];
     }
-    add_coded(g, &q, best, d);
+    if (room) add_coded(g, &q, best, d);
     free(set), free(best), free(q.who), free(q.c), free(q.d), free(q.a), free(q.x), free(q.b),
         free(q.scratch);
     return least;
@@ -215,6 +217,7 @@ static enum mot_status build(const struct mot_code_spec *spec, struct mot_draft 
             mot_draft_add(d, i, (g.start[i] + k) % g.k, 1);
     double grows = groups <= g.s ? code_rest(&g, g.s - groups, spec->seed, d) : 1;
     free(g.start), free(g.load);
+    if (mot_memory_refused()) return mot_memory_status();
     if (!(grows < INFINITY))
         return mot_fail(MOT_EUSAGE,
             "code %s: found no matrix for %u workers and %u stragglers whose weights a double can hold: "

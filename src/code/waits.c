@@ -38,9 +38,9 @@ static double drawn(const struct mot_code *c, const struct mot_shuffle *s, const
     uint32_t draws = DRAWN_MOST / c->workers + 1, wait = 0;
     if (draws > DRAWS_MOST) draws = DRAWS_MOST;
     uint64_t *answered = mot_new(MOT_ROLE_WORDS(c->workers), sizeof(*answered));
-    struct mot_decoder *decoder = mot_aligned(mot_decoder_bytes(c));
-    mot_decoder_init(decoder, c);
-    for (uint32_t t = 0; t < draws; t++) {
+    struct mot_decoder *decoder = mot_aligned_large(mot_decoder_bytes(c));
+    if (decoder) mot_decoder_init(decoder, c);
+    for (uint32_t t = 0; decoder && t < draws; t++) {
         struct mot_rng rng = mot_rng_at(s->seed, MOT_RNG_CODE, t);
         for (size_t w = 0; w < MOT_ROLE_WORDS(c->workers); w++) answered[w] = 0;
         for (uint32_t i = 0; i < c->workers; i++)

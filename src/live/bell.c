@@ -1,7 +1,7 @@
 #include "live/bell.h"
+#include "base/stopwatch.h"
 #include <linux/futex.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #define SPINS 2000u
@@ -26,11 +26,7 @@ void mot_bell_ring(struct mot_bell *b)
 
 void mot_bell_wait(struct mot_bell *b, uint32_t heard, uint64_t ns, bool crowded)
 {
-    struct timespec end;
-    clock_gettime(CLOCK_MONOTONIC, &end);
-    uint64_t at = (uint64_t)end.tv_nsec + ns;
-    end.tv_sec += (time_t)(at / 1000000000u);
-    end.tv_nsec = (long)(at % 1000000000u);
+    struct timespec end = mot_wall_in(ns);
     bool soon = ns < SOON_NS; /* spinning and yielding could overshoot it */
     uint32_t spins = crowded || soon ? 0 : b->spins + LEAST_SPINS;
     for (uint32_t i = 0; i < spins; i++) {

@@ -196,8 +196,11 @@ static enum mot_status read_from(const char *path, const unsigned char *bytes, s
         for (uint32_t s = 0; s < want->slots; s++) c->model[i].slot[s] = read_floats(&r, want->dim);
     }
     bool rests = mot_live_has_rests(l), good = true;
-    if (rests) c->rest = mot_new(l->world.workers * l->world.servers, sizeof(*c->rest));
-    c->rests = rests ? l->world.workers * l->world.servers : 0;
+    if (rests) {
+        c->rest = mot_new_large((size_t)l->world.workers * l->world.servers, sizeof(*c->rest));
+        if (!c->rest) return mot_memory_status();
+        c->rests = l->world.workers * l->world.servers;
+    }
     if (rests) good = read_rests(&r, l, c->rest);
     if (!good || r.short_of || r.done != r.n)
         return mot_fail(MOT_EDATA, "%s: not a checkpoint that this motley wrote", path);

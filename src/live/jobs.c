@@ -11,6 +11,7 @@
 #include "live/judge.h"
 
 #include "base/memory.h"
+#include "base/stopwatch.h"
 #include "run/judge.h"
 #include "run/views.h"
 #include <math.h>
@@ -616,7 +617,7 @@ int mot_jobs_open(struct mot_live_judge *j)
     pthread_mutex_init(&j->lock, NULL);
     pthread_cond_init(&j->wake, NULL);
     pthread_cond_init(&j->taken, NULL);
-    pthread_cond_init(&j->answered, NULL);
+    mot_timed_cond_init(&j->answered);
     j->spare = mot_spare_mine();
     return pthread_create(&j->thread, NULL, evaluate_main, j);
 }

@@ -83,13 +83,13 @@ static const char *own_end(const struct mot_live_judge *j)
     return j->ends_early ? "epochs" : j->live->stop_by;
 }
 
-static bool all_have_ended(struct mot_live_judge *j, const char **by)
+/* The same if all of several have; NULL: some have not. */
+static const char *all_have_ended(struct mot_live_judge *j)
 {
     pthread_mutex_lock(&j->lock);
-    bool all = j->lasts_missing == 0;
-    *by = own_end(j);
+    const char *by = j->lasts_missing == 0 ? own_end(j) : NULL;
     pthread_mutex_unlock(&j->lock);
-    return all;
+    return by;
 }
 
 /* Workers at their own pace: what ends the run for all, or NULL. */
@@ -108,17 +108,13 @@ static const char *pace_ends(struct mot_live_judge *j)
 bool mot_live_judge_wants_end(struct mot_live_judge *j)
 {
     const struct mot_experiment *x = j->live->experiment;
-    const char *by;
-    if (j->interrupt && *j->interrupt) mot_judge_end(&j->judge, MOT_EINTERRUPTED, "interrupted");
-    else if (atomic_load(&j->judge.target.met)) mot_judge_end(&j->judge, MOT_OK, "target");
-    else if (atomic_load(&j->judge.diverged)) mot_judge_end(&j->judge, MOT_EDIVERGED, "diverged");
-    else if (mot_memory_refused()) mot_judge_end(&j->judge, MOT_ESYSTEM, "memory");
-    else if (x->stop.time != MOT_NEVER && mot_live_now(j->live) >= x->stop.time)
-        mot_judge_end(&j->judge, MOT_OK, "time");
-    else if (j->live->own_pace) {
-        if ((by = pace_ends(j))) mot_judge_end(&j->judge, MOT_OK, by);
-    } else if (mot_live_judge_several(j) && all_have_ended(j, &by)) mot_judge_end(&j->judge, MOT_OK, by);
-    return j->judge.ended;
+    struct mot_facts facts = { .memory = mot_memory_refused(),
+        .interrupted = j->interrupt && *j->interrupt,
+        .time = x->stop.time != MOT_NEVER && mot_live_now(j->live) >= x->stop.time };
+    if (mot_judge_decide(&j->judge, &facts)) return true;
+    if (j->live->own_pace) facts.done = pace_ends(j); /* which asks all workers */
+    else if (mot_live_judge_several(j)) facts.done = all_have_ended(j);
+    return mot_judge_decide(&j->judge, &facts);
 }
 
 /* Whether the nodes know by themselves when that is due. */
@@ -182,10 +178,10 @@ bool mot_live_judge_idle(struct mot_live_judge *j)
 static bool is_last(struct mot_live_judge *j)
 {
     const struct mot_live *l = j->live;
-    if (j->lead->actor.advanced >= l->stop_at) mot_judge_end(&j->judge, MOT_OK, l->stop_by);
-    else if (mot_live_node_done(j->lead)) mot_judge_end(&j->judge, MOT_OK, "epochs");
-    else return false;
-    return true;
+    const char *done = NULL;
+    if (j->lead->actor.advanced >= l->stop_at) done = l->stop_by;
+    else if (mot_live_node_done(j->lead)) done = "epochs";
+    return done && mot_judge_decide(&j->judge, &(struct mot_facts){ .done = done });
 }
 
 bool mot_live_judge_update(struct mot_live_judge *j)
@@ -302,10 +298,7 @@ void mot_live_judge_close(struct mot_live_judge *j, struct mot_outcome *out)
     struct mot_live *l = j->live;
     mot_jobs_finish(j);
     bool by_target = j->final && atomic_load(&j->judge.target.met), knew = j->final != NULL;
-    if (by_target) {
-        j->judge.status = MOT_OK;
-        j->judge.ended_by = "target";
-    }
+    if (by_target) mot_judge_overrule(&j->judge);
     enum mot_status status = !knew && j->lead->status != MOT_OK ? j->lead->status : j->judge.status;
     if (!knew) j->final = mot_live_judge_last(j);
     const struct mot_live_job *job = j->final;

@@ -76,7 +76,7 @@ void mot_live_begin(struct mot_live *l, const struct mot_live_checkpoint *from)
         memcpy(l->kept[i].word, from->word[one ? 0 : i], sizeof(l->kept[i].word));
     l->rests = l->keeps && mot_live_has_rests(l);
     uint32_t pairs = l->world.workers * l->world.servers;
-    if (from && from->rest) l->world.left = l->left = mot_new(pairs, sizeof(*l->left));
+    if (from && from->rest) l->world.left = l->left = mot_new_large(pairs, sizeof(*l->left));
     for (uint32_t i = 0; l->left && i < pairs; i++)
         l->left[i] = (struct mot_left){
             .weight = from->rest[i].weight, .lost = from->rest[i].lost, .packs = from->rest[i].packs

@@ -52,12 +52,13 @@ struct prober {
     cpu_set_t allowed; /* cores that the thread may use */
 };
 
-void mot_profile_open(struct mot_profile *p, const struct mot_world *w)
+enum mot_status mot_profile_open(struct mot_profile *p, const struct mot_world *w)
 {
     p->workers = w->workers;
     p->nodes = w->nodes;
     p->worker = mot_new(w->workers, sizeof(*p->worker));
-    p->pair = mot_new((size_t)w->nodes * w->nodes, sizeof(*p->pair));
+    p->pair = mot_new_large((size_t)w->nodes * w->nodes, sizeof(*p->pair));
+    return mot_memory_status();
 }
 
 void mot_profile_close(struct mot_profile *p)

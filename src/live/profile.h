@@ -40,7 +40,7 @@ struct mot_profile {
     bool whole; /* nobody was interrupted or lost */
 };
 /* Leaves alone what was asked for: seconds, cores, interrupt, progress. */
-void mot_profile_open(struct mot_profile *, const struct mot_world *);
+enum mot_status mot_profile_open(struct mot_profile *, const struct mot_world *);
 void mot_profile_close(struct mot_profile *);
 
 /* The part of one node. Results are complete in node 0's process. */

@@ -6,7 +6,6 @@
 #include "live/judge.h"
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <xxhash.h>
 
 #define PATIENCE_NS UINT64_C(30000000000) /* without an answer from anyone who is not lost */
@@ -245,11 +244,11 @@ struct mot_gather {
     } answer[]; /* [workers][servers] */
 };
 
+/* NULL if memory is refused: what was left is not saved then, nor is anything else. */
 static struct mot_gather *new_gather(const struct mot_live *l)
 {
     size_t pairs = (size_t)l->world.workers * l->world.servers;
-    struct mot_gather *g = mot_new(1, sizeof(struct mot_gather) + pairs * sizeof(struct answer));
-    return g;
+    return mot_new_large(1, sizeof(struct mot_gather) + pairs * sizeof(struct answer));
 }
 
 static struct answer *answer_of(
@@ -262,6 +261,7 @@ struct mot_gather *mot_gather_open(struct mot_live_judge *j, const struct mot_sh
 {
     const struct mot_world *w = &j->live->world;
     struct mot_gather *g = new_gather(j->live);
+    if (!g) return NULL;
     g->at = s->at;
     g->asked = s->asked;
     g->last = s->last;
@@ -281,7 +281,7 @@ struct mot_gather *mot_gather_beginning(struct mot_live_judge *j)
 {
     const struct mot_live *l = j->live;
     struct mot_gather *g = new_gather(l);
-    for (uint32_t i = 0; i < l->world.workers * l->world.servers; i++) {
+    for (uint32_t i = 0; g && i < l->world.workers * l->world.servers; i++) {
         struct answer *a = &g->answer[i];
         a->here = true;
         if (!l->from || !l->from->rest) continue;
@@ -340,11 +340,7 @@ void mot_gather_await(struct mot_live_judge *j, struct mot_gather *g)
     if (!g) return;
     pthread_mutex_lock(&j->lock);
     while (is_worth_waiting(g)) {
-        struct timespec until;
-        clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_nsec += (long)LOOK_UP_NS;
-        until.tv_sec += until.tv_nsec / 1000000000;
-        until.tv_nsec %= 1000000000;
+        struct timespec until = mot_wall_in(LOOK_UP_NS);
         pthread_cond_timedwait(&j->answered, &j->lock, &until);
     }
     pthread_mutex_unlock(&j->lock);
@@ -424,8 +420,9 @@ struct mot_live_rest *mot_gather_rests(
 {
     const struct mot_live *l = j->live;
     const struct mot_world *w = &l->world;
-    struct mot_live_rest *rest = mot_new((size_t)w->workers * w->servers, sizeof(*rest));
+    struct mot_live_rest *rest = mot_new_large((size_t)w->workers * w->servers, sizeof(*rest));
     *missing = 0;
+    if (!rest) return NULL;
     pthread_mutex_lock(&j->lock);
     for (mot_node i = w->workers; i-- > 0;) {
         bool all = true;

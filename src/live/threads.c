@@ -401,12 +401,14 @@ enum mot_status mot_threads_profile(const struct mot_driver_options *o, struct m
         struct mot_needs needs = mot_needs_of(x, &t->live.world);
         needs.buffers += 3 * t->live.world.nodes;
         mot_live_begin(&t->live, NULL);
-        mot_profile_open(profile, &t->live.world);
+        status = mot_profile_open(profile, &t->live.world);
         profile->threads = true;
         t->live.began_ns = mot_live_now(&t->live);
-        status = open_threads(t, o, &needs);
-        if (status == MOT_OK) status = probe_threads(t, profile);
-        close_threads(t);
+        if (status == MOT_OK) {
+            status = open_threads(t, o, &needs);
+            if (status == MOT_OK) status = probe_threads(t, profile);
+            close_threads(t);
+        }
         if (status != MOT_OK) mot_profile_close(profile);
     }
     mot_live_close(&t->live);

@@ -2,6 +2,7 @@
 #include "page/page_parts.h"
 
 #include "base/file.h"
+#include "base/json_text.h"
 #include "base/memory.h"
 #include <math.h>
 #include <stdlib.h>
@@ -15,7 +16,8 @@
 json_t *mot_page_load(const char *folder, const char *name)
 {
     char *path = mot_path_join(folder, name);
-    json_t *value = *folder ? json_load_file(path, 0, NULL) : NULL;
+    json_t *value = NULL;
+    if (*folder) (void)mot_json_read(path, MOT_EDATA, &value); /* not every run has all files */
     free(path);
     return value;
 }

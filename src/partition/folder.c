@@ -1,6 +1,7 @@
 #include "partition/folder.h"
 
 #include "base/file.h"
+#include "base/json_text.h"
 #include "base/memory.h"
 #include "data/formats.h"
 #include <dirent.h>
@@ -268,13 +269,11 @@ static enum mot_status get_workers(const json_t *root, const char *name, struct 
 enum mot_status mot_partition_parse(
     const char *name, const char *text, size_t n, struct mot_partition_index *out)
 {
-    json_error_t error;
     struct mot_partition_index x = { 0 };
-    json_t *root = json_loadb(text, n, JSON_REJECT_DUPLICATES, &error);
-    if (!root && json_error_code(&error) == json_error_out_of_memory)
-        return mot_fail(MOT_ESYSTEM, "%s: out of memory while reading it", name);
-    if (!root) return mot_fail(MOT_EDATA, "%s:%d: not JSON: %s", name, error.line, error.text);
-    enum mot_status status = MOT_OK;
+    const struct mot_json_text t = { .name = name, .text = text, .n = n, .line = 1, .bad = MOT_EDATA };
+    json_t *root;
+    enum mot_status status = mot_json_parse(&t, &root);
+    if (status != MOT_OK) return status;
     json_t *version = json_object_get(root, "version"), *seed = json_object_get(root, "seed");
     if (!json_is_integer(version) || json_integer_value(version) != VERSION)
         status = mot_fail(

@@ -2,8 +2,8 @@
 #include "report/history.h"
 
 #include "base/file.h"
+#include "base/json_text.h"
 #include "base/memory.h"
-#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,11 +50,10 @@ void mot_history_free(struct mot_history *h)
 static enum mot_status read_line(
     const char *name, size_t line, const char *text, size_t n, struct mot_history *h)
 {
-    json_error_t error;
-    json_t *object = json_loadb(text, n, JSON_REJECT_DUPLICATES, &error);
-    if (!object && json_error_code(&error) == json_error_out_of_memory)
-        return mot_fail(MOT_ESYSTEM, "%s: not enough memory to read it", name);
-    if (!object) return mot_fail(MOT_EDATA, "%s:%zu: damaged: %s", name, line, error.text);
+    const struct mot_json_text t = { .name = name, .text = text, .n = n, .line = line, .bad = MOT_EDATA };
+    json_t *object;
+    enum mot_status status = mot_json_parse(&t, &object);
+    if (status != MOT_OK) return status;
     if (!json_is_object(object)) {
         json_decref(object);
         return mot_fail(MOT_EDATA,

@@ -15,6 +15,7 @@
  *   data_hash              cut off the same test part again, and tell whether it did */
 #include "report/report.h"
 
+#include "base/json_text.h"
 #include "base/memory.h"
 #include "base/options.h"
 #include "base/words.h"
@@ -256,6 +257,15 @@ static char *read_class_name(const json_t *value, struct mot_arena *arena)
     return name;
 }
 
+/* A list that __metadata__ has as a text. *out is NULL if the text is no JSON: whoever reads it says what was
+ * expected. */
+static enum mot_status read_list(const struct reading *r, const char *text, json_t **out)
+{
+    const struct mot_json_text t = { .name = r->path, .text = text, .n = strlen(text), .bad = MOT_EDATA };
+    enum mot_status status = mot_json_parse(&t, out);
+    return status == MOT_EDATA ? MOT_OK : status;
+}
+
 static enum mot_status read_class_names(const struct reading *r)
 {
     struct mot_schema *schema = &r->m->schema;
@@ -264,12 +274,10 @@ static enum mot_status read_class_names(const struct reading *r)
     if (!text)
         return mot_fail(
             MOT_EDATA, "%s: __metadata__ has no class_names for its %u classes", r->path, schema->classes);
-    json_error_t error;
-    json_t *list = json_loads(text, 0, &error);
-    enum mot_status status = MOT_OK;
-    if (!list && json_error_code(&error) == json_error_out_of_memory)
-        status = mot_fail(MOT_ESYSTEM, "%s: not enough memory to read it", r->path);
-    else if (!json_is_array(list) || json_array_size(list) != schema->classes) {
+    json_t *list;
+    enum mot_status status = read_list(r, text, &list);
+    if (status != MOT_OK) return status;
+    if (!json_is_array(list) || json_array_size(list) != schema->classes) {
         status = mot_fail(
             MOT_EDATA, "%s: __metadata__: class_names is not a list of %u texts", r->path, schema->classes);
     } else {
@@ -313,8 +321,9 @@ static enum mot_status read_words(const struct reading *r)
     struct mot_word_columns *all = &r->m->schema.words;
     const char *text = text_of(r, "words");
     if (!text) return MOT_OK;
-    json_error_t error;
-    json_t *list = json_loads(text, 0, &error);
+    json_t *list;
+    enum mot_status status = read_list(r, text, &list);
+    if (status != MOT_OK) return status;
     size_t n = json_array_size(list);
     bool good = json_is_array(list) && n <= r->m->schema.cols;
     if (good && n) all->at = mot_arena_new(&r->m->arena, n * sizeof *all->at);
@@ -322,9 +331,7 @@ static enum mot_status read_words(const struct reading *r)
         good = read_word_column(r, json_array_get(list, i), &all->at[i]);
         if (good) all->count++;
     }
-    bool memory = !list && json_error_code(&error) == json_error_out_of_memory;
     json_decref(list);
-    if (memory) return mot_fail(MOT_ESYSTEM, "%s: not enough memory to read it", r->path);
     if (!good)
         return mot_fail(
             MOT_EDATA, "%s: __metadata__: words is not a list of columns and their words", r->path);
@@ -339,8 +346,9 @@ static enum mot_status read_features(const struct reading *r)
     if (!text) return MOT_OK;
     uint64_t expected = schema->cols + (uint64_t)schema->words.count;
     for (uint32_t i = 0; i < schema->words.count; i++) expected -= schema->words.at[i].count;
-    json_error_t error;
-    json_t *list = json_loads(text, 0, &error);
+    json_t *list;
+    enum mot_status status = read_list(r, text, &list);
+    if (status != MOT_OK) return status;
     bool good = json_is_array(list) && json_array_size(list) == expected && expected > 0;
     if (good) schema->feature = mot_arena_new(&r->m->arena, expected * sizeof *schema->feature);
     for (uint32_t i = 0; good && i < expected && !mot_memory_refused(); i++) {
@@ -348,9 +356,7 @@ static enum mot_status read_features(const struct reading *r)
         good = schema->feature[i] && *schema->feature[i];
     }
     if (good) schema->features = (uint32_t)expected;
-    bool memory = !list && json_error_code(&error) == json_error_out_of_memory;
     json_decref(list);
-    if (memory) return mot_fail(MOT_ESYSTEM, "%s: not enough memory to read it", r->path);
     if (!good)
         return mot_fail(MOT_EDATA, "%s: __metadata__: columns is not a list of %llu names", r->path,
             (unsigned long long)expected);

@@ -2,6 +2,7 @@
 #include "report/safetensors.h"
 
 #include "base/file.h"
+#include "base/json_text.h"
 #include "base/memory.h"
 #include "report/json.h"
 #include <errno.h>
@@ -151,17 +152,14 @@ enum mot_status mot_tensors_parse(
     if (header < 2 || bytes[8] != '{')
         return mot_fail(
             MOT_EDATA, "%s: offset 8: expected '{', where the header begins: not a safetensors file", name);
-    json_error_t error;
     struct mot_tensors t = { 0 };
-    t.header = json_loadb((const char *)bytes + 8, (size_t)header, JSON_REJECT_DUPLICATES, &error);
-    if (!t.header && json_error_code(&error) == json_error_out_of_memory)
-        return mot_fail(MOT_ESYSTEM, "%s: not enough memory to read it", name);
-    if (!t.header)
-        return mot_fail(MOT_EDATA, "%s: offset %d: the header is not valid JSON: %s", name,
-            8 + error.position, error.text);
-    enum mot_status status = json_is_object(t.header)
-        ? read_entries(name, &t, bytes + 8 + header, n - 8 - header)
-        : mot_fail(MOT_EDATA, "%s: the header is not a JSON object", name);
+    const struct mot_json_text text = {
+        .name = name, .text = (const char *)bytes + 8, .n = (size_t)header, .offset = 8, .bad = MOT_EDATA
+    };
+    enum mot_status status = mot_json_parse(&text, &t.header);
+    if (status != MOT_OK) return status;
+    status = json_is_object(t.header) ? read_entries(name, &t, bytes + 8 + header, n - 8 - header)
+                                      : mot_fail(MOT_EDATA, "%s: the header is not a JSON object", name);
     if (status != MOT_OK) {
         mot_tensors_free(&t);
         return status;

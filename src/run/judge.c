@@ -107,9 +107,27 @@ void mot_judge_evaluate(struct mot_judge *j, struct mot_moment *m, const float *
 
 const char *mot_judge_stop(const struct mot_judge *j, uint64_t updates, double epochs)
 {
-    if (atomic_load(&j->target.met)) return "target";
     if (updates >= j->experiment->stop.updates) return "updates";
     return epochs >= j->experiment->stop.epochs ? "epochs" : NULL;
+}
+
+bool mot_judge_decide(struct mot_judge *j, const struct mot_facts *f)
+{
+    if (f->memory) mot_judge_end(j, MOT_ESYSTEM, "memory");
+    if (atomic_load(&j->target.met)) mot_judge_end(j, MOT_OK, "target");
+    if (atomic_load(&j->diverged)) mot_judge_end(j, MOT_EDIVERGED, "diverged");
+    if (f->interrupted) mot_judge_end(j, MOT_EINTERRUPTED, "interrupted");
+    if (f->time) mot_judge_end(j, MOT_OK, "time");
+    if (f->done) mot_judge_end(j, MOT_OK, f->done);
+    return j->ended;
+}
+
+void mot_judge_overrule(struct mot_judge *j)
+{
+    MOT_ASSERT(atomic_load(&j->target.met));
+    j->ended = true;
+    j->status = MOT_OK;
+    j->ended_by = "target";
 }
 
 void mot_judge_end(struct mot_judge *j, enum mot_status status, const char *by)

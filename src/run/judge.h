@@ -57,8 +57,23 @@ bool mot_judge_checkpoint_due(struct mot_judge *, const struct mot_reached *);
 /* Evaluates x, the model at that moment. If it meets the target, all figures are taken, since the run ends
  * there. One thread at a time; others may read `met` and `diverged`. */
 void mot_judge_evaluate(struct mot_judge *, struct mot_moment *, const float *x, bool final);
-/* What ends the run at this point: the target, stop.updates or stop.epochs; NULL: nothing. */
+/* Which of stop.updates and stop.epochs is reached: "updates" or "epochs"; NULL: neither. */
 const char *mot_judge_stop(const struct mot_judge *, uint64_t updates, double epochs);
+
+/* What a driver knows when it asks whether the run ends here. The judge itself knows of the target and of
+ * divergence. */
+struct mot_facts {
+    bool memory;      /* was refused */
+    bool interrupted; /* by the user */
+    bool time;        /* stop.time has passed */
+    const char *done; /* it ends by itself: "updates", "epochs" or "data"; NULL: it does not */
+};
+/* Ends the run if any of that holds, and says whether it has ended. If several hold at once, the first counts
+ * of: memory, since figures may be missing; the target; divergence; the interruption; the time; the rest. */
+bool mot_judge_decide(struct mot_judge *, const struct mot_facts *);
+/* An evaluation may come to its result only when the run has ended for another reason. If the target was met
+ * then, the run ended there: what the nodes have done since does not count. */
+void mot_judge_overrule(struct mot_judge *);
 void mot_judge_end(struct mot_judge *, enum mot_status, const char *by); /* only the first call counts */
 /* Opens an outcome with all that the judge knows about the run and its final model x; the driver adds the
  * nodes' tallies. */

@@ -26,6 +26,8 @@ void mot_block_nodes(const struct mot_blocks *b, uint32_t block, mot_node *first
 void mot_traffic_open(struct mot_traffic *t, const struct mot_world *w)
 {
     t->blocks = mot_blocks_of(w);
+    _Static_assert((MOT_BLOCKS_MOST + 1) * (MOT_BLOCKS_MOST + 1) * sizeof(*t->sent) <= 128u << 10,
+        "at most 70 kB: small enough for mot_new");
     t->sent = mot_new((size_t)t->blocks.in_all * t->blocks.in_all, sizeof(*t->sent));
 }
 

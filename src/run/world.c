@@ -56,7 +56,8 @@ static void fill_batches(struct mot_world *w, const struct mot_experiment *x, ui
     }
 }
 
-static void fill(struct mot_world *w, const struct mot_experiment *x, const struct mot_parts *parts)
+static enum mot_status fill(
+    struct mot_world *w, const struct mot_experiment *x, const struct mot_parts *parts)
 {
     uint64_t *rows = mot_new_large(parts->parts, sizeof(*rows));
     uint32_t *batch = mot_new_large(x->workers, sizeof(*batch)),
@@ -64,10 +65,11 @@ static void fill(struct mot_world *w, const struct mot_experiment *x, const stru
     w->part_rows = rows;
     w->batch = batch;
     w->part_batch = part_batch;
-    if (!rows || !batch || !part_batch) return;
+    if (!rows || !batch || !part_batch) return mot_memory_status();
     for (uint32_t i = 0; i < parts->parts; i++) w->rows += rows[i] = rows_of(parts, i);
     fill_batches(w, x, batch);
     mot_part_batches(x, parts, part_batch);
+    return mot_memory_status();
 }
 
 static void fill_tensors(struct mot_world *w, const struct mot_net *net)
@@ -152,7 +154,11 @@ enum mot_status mot_world_open(const struct mot_experiment *x, const struct mot_
     MOT_ASSERT(!x->traits.codes || w->code);
     enum mot_status status = check_round(x, p->sampler.parts);
     if (status != MOT_OK) return status;
-    fill(w, x, p->sampler.parts);
+    status = fill(w, x, p->sampler.parts);
+    if (status != MOT_OK) { /* what follows reads the rows of each part */
+        mot_world_close(w);
+        return status;
+    }
     fill_tensors(w, p->net);
     mot_buckets_open(w, p->net, x->traits.bucket);
     if (x->traits.peer_maps) w->peers = mot_peer_maps_open(x->traits.peer_maps, w->workers);

@@ -65,9 +65,7 @@ void mot_sim_evaluate(struct sim *s, bool final)
     const float *x = mot_sim_model(s, &m.mixed);
     mot_judge_evaluate(&s->judge, &m, x, final);
     s->evaluated_now = true;
-    if (mot_memory_refused()) mot_judge_end(&s->judge, MOT_ESYSTEM, "memory"); /* figures may be missing */
-    if (!final && atomic_load(&s->judge.target.met)) mot_judge_end(&s->judge, MOT_OK, "target");
-    if (atomic_load(&s->judge.diverged)) mot_judge_end(&s->judge, MOT_EDIVERGED, "diverged");
+    mot_judge_decide(&s->judge, &(struct mot_facts){ .memory = mot_memory_refused() });
 }
 
 /* ---- When: by updates and epochs after an update, by time before an event -------------------- */
@@ -141,7 +139,7 @@ void mot_sim_look(struct sim *s)
 {
     const char *by = mot_judge_stop(&s->judge, s->updates, s->epochs);
     if (!by && mot_sim_all_stopped(s)) by = "data";
-    if (by) mot_judge_end(&s->judge, MOT_OK, by);
+    mot_judge_decide(&s->judge, &(struct mot_facts){ .done = by });
 }
 
 /* Handles what is due by updates and epochs. What is due by time is handled before the next event. */

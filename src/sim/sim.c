@@ -107,7 +107,7 @@ static void end_by_clock(struct sim *s)
         if (s->judge.ended) return;
         /* Resuming with a stop.time already passed does not turn the clock back. */
         if (s->x->stop.time > s->now) s->now = s->x->stop.time;
-        mot_judge_end(&s->judge, MOT_OK, "time");
+        mot_judge_decide(&s->judge, &(struct mot_facts){ .time = true });
         return;
     }
     mot_fail(MOT_EUSAGE,
@@ -137,7 +137,7 @@ static void loop(struct sim *s)
         }
         mot_time next = first->at;
         if (s->o->interrupt && *s->o->interrupt) {
-            mot_judge_end(&s->judge, MOT_EINTERRUPTED, "interrupted");
+            mot_judge_decide(&s->judge, &(struct mot_facts){ .interrupted = true });
             return;
         }
         if (next > last) {

@@ -1,7 +1,7 @@
 #include "stream/ring.h"
 #include "base/memory.h"
+#include "base/stopwatch.h"
 #include <stdlib.h>
-#include <time.h>
 
 void mot_ring_open(struct mot_ring *r, uint32_t rows, uint32_t cols, float *x, float *y, bool drops,
     uint64_t first, const struct mot_mark *begin)
@@ -19,11 +19,7 @@ void mot_ring_open(struct mot_ring *r, uint32_t rows, uint32_t cols, float *x, f
     atomic_store(&r->tail, first);
     atomic_store(&r->floor, first);
     pthread_mutex_init(&r->lock, NULL);
-    pthread_condattr_t attributes;
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&r->room, &attributes);
-    pthread_condattr_destroy(&attributes);
+    mot_timed_cond_init(&r->room);
 }
 
 void mot_ring_free(struct mot_ring *r)
@@ -39,19 +35,9 @@ static bool full(const struct mot_ring *r, uint64_t tail)
     return tail - atomic_load_explicit(&r->floor, memory_order_acquire) >= mot_ring_room(r);
 }
 
-static struct timespec in_ns(uint64_t ns)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    ns += (uint64_t)t.tv_nsec;
-    t.tv_sec += (time_t)(ns / 1000000000u);
-    t.tv_nsec = (long)(ns % 1000000000u);
-    return t;
-}
-
 static void make_room(struct mot_ring *r, uint64_t tail, uint64_t wait_ns)
 {
-    struct timespec until = in_ns(wait_ns);
+    struct timespec until = mot_wall_in(wait_ns);
     pthread_mutex_lock(&r->lock);
     while (full(r, tail) && !r->closed) {
         if (r->drops && !r->busy) {

@@ -1,5 +1,6 @@
 #include "study/figures.h"
 #include "base/file.h"
+#include "base/json_text.h"
 #include "base/memory.h"
 #include "report/history.h"
 #include "report/json.h"
@@ -131,7 +132,7 @@ static void read_summary(const json_t *s, struct mot_run_figures *f)
 }
 
 /* From metrics.jsonl: how many evaluations after the start met the target, or how near they came. */
-static void read_evaluations(const char *folder, struct mot_run_figures *f)
+static enum mot_status read_evaluations(const char *folder, struct mot_run_figures *f)
 {
     char *path = mot_path_join(folder, "metrics.jsonl"), *line = NULL;
     FILE *in = fopen(path, "r");
@@ -141,8 +142,16 @@ static void read_evaluations(const char *folder, struct mot_run_figures *f)
     /* Evaluations may share their time, and the last two their updates, too: the first of them met it. */
     double until = f->value[MOT_FIGURE_TIME_TO_TARGET], last = f->value[MOT_FIGURE_UPDATES_TO_TARGET];
     bool met = false;
-    while (in && !met && getline(&line, &room, in) > 0) {
-        json_t *row = json_loads(line, 0, NULL);
+    enum mot_status status = MOT_OK;
+    for (ssize_t got; in && !met && (got = getline(&line, &room, in)) > 0;) {
+        const struct mot_json_text t = {
+            .name = "metrics.jsonl", .text = line, .n = (size_t)got, .line = 1, .bad = MOT_EDATA
+        };
+        json_t *row; /* a line that a kill cut short has no figures */
+        if (mot_json_parse(&t, &row) == MOT_ESYSTEM) {
+            status = MOT_ESYSTEM;
+            break;
+        }
         double at = mot_json_get_number(row, "time_s"), value = mot_json_get_number(row, f->target),
                updates = mot_json_get_number(row, "updates");
         json_decref(row);
@@ -154,6 +163,7 @@ static void read_evaluations(const char *folder, struct mot_run_figures *f)
     free(line);
     if (in) fclose(in);
     if (f->reached && n) f->evaluations = (double)n;
+    return status;
 }
 
 /* ---- Another goal ------------------------------------------------------------------------------------- */
@@ -197,7 +207,8 @@ static enum mot_status history_of(const char *folder, struct mot_history *out)
 bool mot_figures_answer(const char *folder, const struct mot_goal *goal)
 {
     char *path = mot_path_join(folder, "summary.json");
-    json_t *summary = json_load_file(path, 0, NULL);
+    json_t *summary;
+    (void)mot_json_read(path, MOT_EDATA, &summary); /* memory that ran out is marked */
     const char *ended_by = mot_json_get_text(summary, "ended_by"),
                *kind = mot_json_get_text(json_object_get(summary, "target"), "kind");
     bool whole = strcmp(ended_by, "target") != 0, known = json_is_object(summary);
@@ -285,18 +296,17 @@ enum mot_status mot_figures_read(const char *folder, const struct mot_goal *goal
     for (size_t i = 0; i < MOT_FIGURES; i++) f->value[i] = NAN;
     if (!folder) return MOT_OK;
     char *path = mot_path_join(folder, "summary.json");
-    json_error_t error;
-    json_t *summary = json_load_file(path, 0, &error);
-    enum mot_status status = MOT_OK;
+    json_t *summary = NULL;
+    enum mot_status status = mot_file_exists(path)
+        ? mot_json_read(path, MOT_EDATA, &summary)
+        : mot_fail(MOT_ESYSTEM, "%s: expected the summary of a run; there is none", path);
     if (json_is_object(summary)) {
         f->known = true;
         read_summary(summary, f);
         if (goal && !same_goal(json_object_get(summary, "target"), goal)) status = read_for(folder, goal, f);
-        if (f->has_target) read_evaluations(folder, f);
-    } else {
-        bool gone = !summary && json_error_code(&error) == json_error_cannot_open_file;
-        status = mot_fail(gone ? MOT_ESYSTEM : MOT_EDATA, "%s: expected the summary of a run; %s", path,
-            summary ? "found something else" : error.text);
+        if (f->has_target && status == MOT_OK) status = read_evaluations(folder, f);
+    } else if (status == MOT_OK) {
+        status = mot_fail(MOT_EDATA, "%s: expected the summary of a run; found something else", path);
     }
     json_decref(summary);
     free(path);

@@ -6,6 +6,7 @@
 #include "study/gather.h"
 
 #include "base/file.h"
+#include "base/json_text.h"
 #include "config/yaml.h"
 #include "run/driver.h"
 #include "study/gather_parts.h"
@@ -71,13 +72,15 @@ static void lay_out(struct layout *l, const struct mot_yaml *node, const char *k
 
 static enum mot_status read_summary(const char *folder, struct found *f, struct mot_arena *arena)
 {
-    json_error_t error;
     char *path = mot_path_join(folder, "summary.json");
-    json_t *summary = json_load_file(path, 0, &error);
-    enum mot_status status = MOT_OK;
+    json_t *summary;
+    enum mot_status status = mot_json_read(path, MOT_EDATA, &summary);
     const json_t *driver = json_object_get(summary, "driver"), *seed = json_object_get(summary, "seed");
-    if (!summary) status = mot_fail(MOT_EDATA, "%s:%d: damaged: %s", path, error.line, error.text);
-    else if (!json_is_string(driver) || !json_is_integer(seed) ||
+    if (status != MOT_OK) {
+        free(path);
+        return status;
+    }
+    if (!json_is_string(driver) || !json_is_integer(seed) ||
         !json_is_string(json_object_get(summary, "status")))
         status =
             mot_fail(MOT_EDATA, "%s: damaged: expected a run's summary with driver, seed and status", path);

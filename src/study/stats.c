@@ -132,7 +132,12 @@ static size_t even_medians(const double *sorted, size_t n, const double *factori
 static void bootstrap(const double *sorted, size_t n, double *low, double *high)
 {
     double *factorial = log_factorials(n);
-    struct outcome *median = mot_new(n * (n + 1) / 2, sizeof(*median));
+    struct outcome *median = mot_new_large(n * (n + 1) / 2, sizeof(*median));
+    *low = *high = NAN;
+    if (!median) { /* the command ends with a message */
+        free(factorial);
+        return;
+    }
     size_t outcomes =
         n % 2 ? odd_medians(sorted, n, factorial, median) : even_medians(sorted, n, factorial, median);
     free(factorial);
@@ -230,7 +235,7 @@ struct mot_interval mot_stats_interval(const double *value, size_t n)
  * so either keeps its promise. */
 static struct mot_interval of_differences(const double *value, size_t n)
 {
-    double *sorted = sorted_copy(value, n), *mean = mot_new(n * (n + 1) / 2, sizeof(*mean));
+    double *sorted = sorted_copy(value, n), *mean = mot_new_large(n * (n + 1) / 2, sizeof(*mean));
     struct mot_interval i = describe(sorted, n);
     size_t means = 0;
     if (isinf(sorted[0]) || isinf(sorted[n - 1])) {
@@ -239,10 +244,12 @@ static struct mot_interval of_differences(const double *value, size_t n)
         free(sorted);
         return i;
     }
-    for (size_t a = 0; a < n; a++)
+    for (size_t a = 0; mean && a < n; a++)
         for (size_t b = a; b < n; b++) mean[means++] = between(sorted[a], sorted[b], 0.5);
-    qsort(mean, means, sizeof(*mean), by_value);
-    widen(&i, mean, means, rank_tail(n));
+    if (mean) {
+        qsort(mean, means, sizeof(*mean), by_value);
+        widen(&i, mean, means, rank_tail(n));
+    }
     free(mean);
     free(sorted);
     return i;

@@ -95,7 +95,7 @@ void mot_worker(const struct mot_runner *runner, const struct mot_case *cases, s
 {
     struct worker w = { .runner = runner, .workshop = workshop, .threads = threads };
     uint32_t at;
-    mot_replace_without_waiting(); /* the store has sums */
+    mot_replace_waits(false); /* the store has sums */
     while (recv(socket, &at, sizeof(at), 0) == sizeof(at) && at < n) {
         struct mot_reply reply = { .at = at };
         /* What it prints from here on belongs to this case: if it crashes, these are its last words. */

@@ -130,12 +130,12 @@ void mot_extremes(uint32_t n, void (*apply)(const void *self, const double *x, d
         beside[k] = norm;
         if (k == 0) first = fabs(diagonal[0]) + norm;
     }
-    double *t = mot_new((size_t)k * k, sizeof(*t)), *values = mot_new(k, sizeof(*values));
-    for (uint32_t i = 0; i < k; i++) {
+    double *t = mot_new_large((size_t)k * k, sizeof(*t)), *values = mot_new(k, sizeof(*values));
+    for (uint32_t i = 0; t && i < k; i++) {
         t[i * (size_t)k + i] = diagonal[i];
         if (i + 1 < k) t[i * (size_t)k + i + 1] = t[(i + 1) * (size_t)k + i] = beside[i];
     }
-    mot_eigen(k, t, values, NULL);
+    if (t) mot_eigen(k, t, values, NULL);
     *least = values[0];
     *greatest = values[k - 1];
     free(values);

@@ -189,6 +189,7 @@ static enum mot_status weigh_matchings(struct mot_mixing_plan *p, const struct m
         p->greatest = budget * greatest;
         return MOT_OK;
     }
+    _Static_assert(MOT_CLIMB_MOST * MOT_CLIMB_MOST * sizeof(double) <= 64u << 10, "small enough for mot_new");
     double *l = mot_new((size_t)g->nodes * g->nodes, sizeof(*l)),
            *values = mot_new(g->nodes, sizeof(*values));
     mot_matcha_chances(g, budget, p->chance);

@@ -109,7 +109,7 @@ static void open_lock(struct mot_ranks *p)
     pthread_mutexattr_settype(&again, PTHREAD_MUTEX_RECURSIVE);
     pthread_mutex_init(&p->lock, &again);
     pthread_mutexattr_destroy(&again);
-    pthread_cond_init(&p->wake, NULL);
+    mot_timed_cond_init(&p->wake);
 }
 
 static void open_peers(struct mot_ranks *p, uint32_t life)

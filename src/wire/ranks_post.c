@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define NEIGHBOURS_NS UINT64_C(50000000) /* how often to ask the kernel who is still there */
 #define AWAY_NS UINT64_C(500000000)      /* after so long without polling, the silence may be our own fault */
@@ -103,12 +102,8 @@ void *mot_ranks_keep(void *self)
     struct mot_ranks *p = self;
     pthread_mutex_lock(&p->lock);
     while (!p->closing) {
-        struct timespec until;
         beat(p, mot_wall_ns());
-        clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_nsec += (long)MOT_BEAT_NS / 2;
-        until.tv_sec += until.tv_nsec / 1000000000;
-        until.tv_nsec %= 1000000000;
+        struct timespec until = mot_wall_in(MOT_BEAT_NS / 2);
         pthread_cond_timedwait(&p->wake, &p->lock, &until);
     }
     pthread_mutex_unlock(&p->lock);

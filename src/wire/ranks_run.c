@@ -375,13 +375,13 @@ static enum mot_status ready_profile(
     struct mot_ranks *p, const struct mot_driver_options *o, struct mot_profile *profile)
 {
     open_nodes(p, o); /* more buffers than a profile needs */
-    mot_profile_open(profile, &p->live.world);
+    enum mot_status status = mot_profile_open(profile, &p->live.world);
     profile->nodes = p->live.world.workers;
     profile->interrupt = o->interrupt;
     if (p->transport->rank != 0) profile->progress = NULL;
     p->live.began_ns = mot_wall_ns();
     p->phase = PHASE_RUNNING;
-    return mot_ranks_agree(p, MOT_OK, 0);
+    return mot_ranks_agree(p, status, 0);
 }
 
 /* Returns when all are done. A launcher that has lost a rank interrupts the rest, so the loss is what

@@ -21,6 +21,7 @@ TEST(a_run_is_opened_simulated_and_looked_at)
     CHECK(isnan(mot_run_number(run, "no_such_key")));
     CHECK_HAS(mot_run_summary(run), "\"method\": \"allreduce\"");
     CHECK(mot_run_model(run, &n) != NULL);
+    CHECK(n > 0 && mot_run_model(run, NULL) == mot_run_model(run, &n));
     CHECK_INT(n, 650); /* 64 pixels and a bias, for 10 classes */
     CHECK_INT(mot_run_simulate(run), MOT_EUSAGE);
     mot_run_close(run);

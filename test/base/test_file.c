@@ -3,6 +3,8 @@
 #include "base/memory.h"
 #include "test.h"
 #include <dirent.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -99,6 +101,38 @@ TEST(a_write_that_fails_leaves_the_old_file_and_says_so)
     CHECK_HAS(mot_error(), path);
     CHECK_TEXT(content(path), "keep");
     CHECK_INT(entries(folder), 1);
+    unlink(path);
+    free(path);
+}
+
+/* This program's own, as the library calls it, to count who waits for the disk. */
+static atomic_uint synced;
+__attribute__((visibility("default"))) int fsync(int file)
+{
+    atomic_fetch_add(&synced, 1);
+    return fdatasync(file);
+}
+
+static void *replace_without_waiting(void *path)
+{
+    bool waited = mot_replace_waits(false);
+    if (!waited || mot_file_replace(path, "x", 1) != MOT_OK || mot_replace_waits(true)) return NULL;
+    return path;
+}
+
+TEST(a_thread_that_does_not_wait_for_the_disk_decides_for_itself_only)
+{
+    char *path = mot_path_join(folder, "waits");
+    pthread_t thread;
+    void *good = NULL;
+    atomic_store(&synced, 0);
+    CHECK_INT(pthread_create(&thread, NULL, replace_without_waiting, path), 0);
+    pthread_join(thread, &good);
+    CHECK(good == path);
+    CHECK_INT(atomic_load(&synced), 0);
+    CHECK_INT(mot_file_replace(path, "y", 1), MOT_OK);
+    CHECK(atomic_load(&synced) > 0);
+    CHECK(mot_replace_waits(true));
     unlink(path);
     free(path);
 }

@@ -269,7 +269,7 @@ TEST(the_index_says_what_is_wrong_with_it)
     static const struct {
         const char *text, *says;
     } bad[] = {
-        { "{", "not JSON" },
+        { "{", "not valid JSON" },
         { "[]", "'version' is not 1" },
         { "{\"version\": 2}", "'version' is not 1" },
         { "{\"version\": 1}", "'rows'" },

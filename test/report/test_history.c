@@ -72,7 +72,7 @@ TEST(damage_is_an_error_with_its_line)
 {
     struct mot_history h;
     CHECK_INT(parse("{\"time_s\":1,\"updates\":2}\nnonsense\n", &h), MOT_EDATA);
-    CHECK_HAS(mot_error(), "m.jsonl:2: damaged");
+    CHECK_HAS(mot_error(), "m.jsonl:2:8: not valid JSON");
     CHECK_INT(parse("[1]\n", &h), MOT_EDATA);
     CHECK_HAS(mot_error(), "expected an object");
     CHECK_INT(parse("{\"time_s\":1}\n", &h), MOT_EDATA);

@@ -35,6 +35,71 @@ TEST(where_doubles_are_too_coarse_the_next_is_the_next_number)
     }
 }
 
+/* ---- What ends a run if several things could ---------------------------------------------------------- */
+
+enum reason { MEMORY, TARGET, DIVERGED, INTERRUPTED, TIME, DONE, REASONS };
+static const struct {
+    enum mot_status status;
+    const char *by;
+} ends[REASONS] = { { MOT_ESYSTEM, "memory" }, { MOT_OK, "target" }, { MOT_EDIVERGED, "diverged" },
+    { MOT_EINTERRUPTED, "interrupted" }, { MOT_OK, "time" }, { MOT_OK, "updates" } };
+
+static bool decide(struct mot_judge *j, unsigned reasons)
+{
+    atomic_store(&j->target.met, (reasons >> TARGET & 1) != 0);
+    atomic_store(&j->diverged, (reasons >> DIVERGED & 1) != 0);
+    return mot_judge_decide(j,
+        &(struct mot_facts){ .memory = reasons >> MEMORY & 1,
+            .interrupted = reasons >> INTERRUPTED & 1,
+            .time = reasons >> TIME & 1,
+            .done = reasons >> DONE & 1 ? "updates" : NULL });
+}
+
+TEST(of_all_that_could_end_a_run_at_once_the_first_in_their_order_does)
+{
+    for (unsigned reasons = 0; reasons < 1u << REASONS; reasons++) {
+        struct mot_judge j = { .status = MOT_OK };
+        CHECK(decide(&j, reasons) == (reasons != 0));
+        CHECK(j.ended == (reasons != 0));
+        if (!reasons) continue;
+        unsigned first = (unsigned)__builtin_ctz(reasons);
+        CHECK_INT(j.status, ends[first].status);
+        CHECK_TEXT(j.ended_by, ends[first].by);
+    }
+}
+
+TEST(what_comes_later_does_not_change_how_a_run_ended)
+{
+    for (unsigned first = 0; first < REASONS; first++)
+        for (unsigned reasons = 0; reasons < 1u << REASONS; reasons++) {
+            struct mot_judge j = { .status = MOT_OK };
+            CHECK(decide(&j, 1u << first));
+            CHECK(decide(&j, reasons));
+            CHECK_INT(j.status, ends[first].status);
+            CHECK_TEXT(j.ended_by, ends[first].by);
+        }
+}
+
+TEST(but_an_evaluation_of_before_that_meets_the_target_does)
+{
+    struct mot_judge j = { .status = MOT_OK };
+    CHECK(decide(&j, 1u << INTERRUPTED));
+    atomic_store(&j.target.met, true);
+    mot_judge_overrule(&j);
+    CHECK_INT(j.status, MOT_OK);
+    CHECK_TEXT(j.ended_by, "target");
+}
+
+TEST(a_run_that_reaches_updates_and_epochs_at_once_ends_by_its_updates)
+{
+    struct mot_experiment x = { .stop = { .updates = 10, .epochs = 2 } };
+    struct mot_judge j = { .experiment = &x };
+    CHECK(mot_judge_stop(&j, 9, 1.9) == NULL);
+    CHECK_TEXT(mot_judge_stop(&j, 10, 1.9), "updates");
+    CHECK_TEXT(mot_judge_stop(&j, 9, 2), "epochs");
+    CHECK_TEXT(mot_judge_stop(&j, 10, 2), "updates");
+}
+
 /* ---- A model whose gradients stay finite while what is evaluated does not ---------------------------- */
 
 static enum mot_status cliff_open(struct mot_net *net)

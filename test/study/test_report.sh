@@ -68,7 +68,7 @@ echo "ok   of all folders the runs are reported, and the others named"
 mkdir half && touch half/metrics.jsonl
 refused 3 'has not ended' report half
 echo '{' >study/study.json
-refused 3 'damaged' report study
+refused 3 'not valid JSON' report study
 echo '{}' >study/study.json
 refused 3 'a list of arms' report study
 refused 2 '--out' report study/runs/server-1 --uot x.html

@@ -57,6 +57,7 @@ catches "a method includes the public library" src/method/planted.c '#include <m
 catches "config includes driver" src/config/planted.c '#include "run/outcome.h"' 'config may not include'
 catches "a driver includes report" src/live/planted.c '#include "report/report.h"' 'live may not include'
 catches "report includes cli" src/report/planted.c '#include "cli/cli.h"' 'report may not include'
+catches "a wait by the wall clock" src/data/planted.c 'int f(void *t) { return clock_gettime(CLOCK_REALTIME, t); }' 'see base/stopwatch.h'
 catches "an include without its room" src/data/planted.c '#include "data.h"' 'write the room'
 catches "a public header includes the inside" include/motley/planted.h '#include "base/rng.h"' 'a public header includes'
 catches "the web server outside of its file" src/live/planted.c '#include <microhttpd.h>' 'only src/serve/http.c'

@@ -618,6 +618,25 @@ TEST(a_wrong_list_is_refused_by_a_message_that_names_the_layer)
             "layer 2 (conv): gives 4.57e+09 numbers for each row" },
         { "[flatten, {name: linear, out: 1000000}, {name: linear, out: 1000000}]",
             "layer 3 (linear): the network has 1e+12" },
+        /* a model file has each name once */
+        { "[{name: conv, as: a, out: 4, kernel: 1}, relu, flatten, {name: linear, as: a, out: classes}]",
+            "layer 4 (linear): its tensor would be named a.weight, as one of layer 1 is; name it otherwise "
+            "with `as`" },
+        { "[{name: conv, as: 2, out: 4, kernel: 1}, flatten, {name: linear, out: classes}]",
+            "layer 3 (linear): its tensor would be named 2.weight, as one of layer 1 is" },
+        { "[{name: conv, as: r.1, out: 2, kernel: 1}, {name: residual, as: r, layers: [relu, batch_norm]}]",
+            "layer 2.2 (batch_norm): its tensor would be named r.1.weight, as one of layer 1 is" },
+        { "[{name: conv, as: r.downsample.1, out: 2, kernel: 1}, {name: residual, as: r, shortcut: conv, "
+          "layers: [{name: conv, out: 4, kernel: 1}]}]",
+            "layer 2 (residual): its tensor would be named r.downsample.1.weight, as one of layer 1 is" },
+        /* a layer of a residual has a number of its own */
+        { "[relu, {name: residual, layers: [relu, {name: conv, out: 4}]}]",
+            "layer 2.2 (conv): kernel is missing" },
+        { "[relu, {name: residual, layers: [relu, {name: conv, out: 4, kernel: 9}]}, relu]",
+            "layer 2.2 (conv): its window is 9x9" },
+        { "[{name: residual, layers: [{name: residual, layers: [relu, conf]}]}]",
+            "layer 1.1.2: there is no layer 'conf'" },
+        { "[{name: residual, layers: [relu, relu]}, conf]", "layer 2: there is no layer 'conf'" },
     };
     for (size_t i = 0; i < MOT_COUNT(wrong); i++) {
         struct lab lab;

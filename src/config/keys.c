@@ -174,7 +174,7 @@ const struct mot_option mot_sim_options[] = {
         .type = MOT_OPT_BOOL,
         .offset = FIELD(mot_sim_conf, overcommit),
         .preset = "false",
-        .doc = "run even if that needs more memory than the machine has" },
+        .doc = "run even if that needs more memory than the machine has; live runs too" },
     { .name = NULL },
 };
 

@@ -146,10 +146,9 @@ void mot_evaluator_close(struct mot_evaluator *e)
     free(e);
 }
 
-/* One set of lanes for the full gradient, one for the parts' gradients. */
-size_t mot_evaluator_bytes(const struct mot_net *net)
+size_t mot_evaluator_bytes(const struct mot_net *net, unsigned threads)
 {
-    return 2 * LANES * (size_t)net->dim * sizeof(double);
+    return (LANES * sizeof(double) + (threads < LANES ? threads : LANES) * sizeof(float)) * (size_t)net->dim;
 }
 
 static struct mot_batch slice_of(const struct mot_table *t, uint32_t first, uint32_t end)

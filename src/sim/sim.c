@@ -185,6 +185,7 @@ static void fill_outcome(struct sim *s, struct mot_outcome *out)
     for (mot_node i = 0; out->node && i < s->world.nodes; i++) out->node[i] = s->node[i].actor.tally;
     out->traffic = s->traffic;
     s->traffic.sent = NULL;
+    out->buffers = s->pool.used_most;
     mot_outcome_note(out, &s->notes);
     mot_outcome_missed(out, s->method, &s->world, s->node[mot_world_lead(&s->world)].actor.state);
     out->arena = s->arena;
@@ -247,4 +248,4 @@ out_close:
     return status;
 }
 
-const struct mot_driver mot_driver_sim = { .name = "sim", .run = run };
+const struct mot_driver mot_driver_sim = { .name = "sim", .run = run, .plan = mot_sim_plan };

@@ -19,7 +19,7 @@ enum mot_status mot_live_plan(
     struct mot_needs n = mot_needs_of(x, &w);
     uint64_t buffers = n.buffers + mot_needs_colls(&n, &w) + 2 + MOT_LIVE_SLOTS + MOT_LIVE_HELD,
              share = w.workers / workers;
-    /* While a model is evaluated, the next one is made. Workers that do not wait for all others are less close to
+    /* While a model is evaluated, the next one is made. Workers that do not wait for all are less close to
      * each other than in a simulation of equal ones: about half of them hold another model. */
     bool in_step = x->servers ? x->traits.batches >= x->workers : x->traits.model == MOT_MODEL_OF_ALL;
     uint32_t more = 1 + o->optim->slots + (in_step ? 0 : x->workers / 2);

@@ -235,8 +235,10 @@ static enum mot_status run(const struct mot_driver_options *o, struct mot_outcom
         mot_sim_evaluate(s, true);
         if (kept != MOT_OK) s->judge.status = kept;
     } else if (s->judge.status == MOT_EINTERRUPTED) {
+        /* No figures of a model of an earlier update, and no evaluation: whoever interrupts does not want to
+         * wait. */
         struct mot_moment m = mot_sim_moment(s);
-        m.score = s->judge.last.score;
+        if (s->judge.last.updates == m.updates) m.score = s->judge.last.score;
         s->judge.last = m;
     }
     fill_outcome(s, out);

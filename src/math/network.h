@@ -38,6 +38,8 @@ struct mot_op {
     size_t kept;   /* norms: what forward leaves for backward, two numbers a channel, or a row and group */
 };
 
+#define MOT_HAS_PICTURES "CIFAR files do, and IDX, NPY and NPZ arrays of three or four dimensions"
+
 struct mot_plan {
     uint32_t ops, slots;
     uint32_t seen; /* the op whose result the last layer with weights takes; 0: it is the only such layer */

@@ -225,6 +225,17 @@ static enum mot_status add_shortcut(struct making *m, uint32_t from)
     return MOT_OK;
 }
 
+/* Convolutions and pools would take each column of a plain row for a channel of one pixel. */
+static enum mot_status check_pictures(const struct making *m)
+{
+    bool words = m->plan->ops > 1 && m->plan->op[1].kind == MOT_OP_EMBEDDING;
+    if (m->net->shape.picture.channels || words) return MOT_OK;
+    return refuse(m,
+        mot_format("needs pictures, but the data does not say that its %u columns are one: " MOT_HAS_PICTURES
+                   "; a network over other rows begins with linear",
+            m->net->shape.cols));
+}
+
 static enum mot_status add_layers(struct making *m, const struct mot_layer_list *list)
 {
     uint32_t entered[MOT_LAYER_DEPTH + 1], depth = 0;
@@ -232,6 +243,9 @@ static enum mot_status add_layers(struct making *m, const struct mot_layer_list 
     for (uint32_t n = 0; n < list->n && status == MOT_OK; n++) {
         const struct mot_layer *l = m->layer = &list->layer[n];
         struct mot_map map = m->plan->op[last_of(m)].map;
+        if (l->kind == MOT_LAYER_CONV || l->kind == MOT_LAYER_MAX_POOL || l->kind == MOT_LAYER_MEAN_POOL)
+            status = check_pictures(m);
+        if (status != MOT_OK) break;
         switch (l->kind) {
         case MOT_LAYER_CONV:
             status = add_conv(m, l->name, last_of(m), (uint32_t)l->out,

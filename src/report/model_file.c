@@ -448,6 +448,7 @@ static enum mot_status read_net(const struct reading *r)
         { 0 } };
     status = read_picture(r, &shape.picture);
     if (status != MOT_OK) return status;
+    r->m->schema.picture = shape.picture;
     if (mot_net_open(kind, conf, &shape, &r->m->net) != MOT_OK) {
         char *why = mot_text(mot_error());
         status = mot_fail(MOT_EDATA, "%s: its metadata do not describe a model: %s", r->path, why);

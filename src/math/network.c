@@ -259,6 +259,13 @@ static enum mot_status network_check(const struct mot_net *net, const struct mot
     return mot_plan_check(net->plan, table);
 }
 
+const char *mot_network_single(const struct mot_net *net)
+{
+    if (net->kind->grad != network_grad) return NULL;
+    const struct mot_plan *plan = net->plan;
+    return *plan->single ? plan->single : NULL;
+}
+
 static double network_penalty(const struct mot_net *net, const float *x)
 {
     const struct network_conf *conf = net->conf;

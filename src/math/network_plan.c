@@ -111,6 +111,8 @@ static enum mot_status add_batch_norm(struct making *m, const char *name, double
     struct mot_op *op = add_op(m, MOT_OP_BATCH_NORM, in, map);
     op->epsilon = (float)epsilon;
     op->has_bias = true;
+    if (mot_map_pixels(&map) == 1 && !*m->plan->single)
+        memcpy(m->plan->single, m->layer->place, sizeof m->plan->single);
     snprintf(m->norm[m->norms].name, sizeof m->norm[0].name, "%s", name);
     m->momentum[m->norms] = momentum;
     m->norm[m->norms++].op = last_of(m);

@@ -2,6 +2,7 @@
  * statistics are those of all of them, each weighted by its rows. */
 #include "run/run.h"
 #include "data/sampler.h"
+#include "math/models.h"
 
 #define CHANNELS 2
 #define PIXELS 16
@@ -93,7 +94,7 @@ static char *write_pictures(void)
 static void check_batch(const char *path, const char *batch_text, bool live)
 {
     struct run r = { 0 };
-    uint32_t batch = (uint32_t)atoi(batch_text);
+    uint32_t batch = (uint32_t)strtoul(batch_text, NULL, 10);
     struct expected e = { 0 };
     RUN_SET(&r, "data", path, "data.scale", "none", "data.test", "0", "workers", "1", "batch", batch_text,
         "stop.updates", "1", "optimizer.lr", "0.01", "model",
@@ -126,6 +127,60 @@ TEST(a_batch_of_more_rows_than_a_slice_is_normalised_slice_by_slice_and_its_stat
         for (int live = 0; live < 2; live++) check_batch(path, batch[i], live);
     snprintf(labels, sizeof labels, "/tmp/ghost-%d-y.npy", (int)getpid());
     unlink(path), unlink(labels);
+}
+
+static const char behind_a_dense_layer[] =
+    "{name: network, layers: [{name: linear, out: 4}, batch_norm, {name: linear, out: classes}]}";
+
+static void open_dense(struct run *r, const char *batch)
+{
+    RUN_SET(r, "data", "synthetic", "workers", "1", "batch", batch, "model", behind_a_dense_layer);
+    CHECK_INT(mot_experiment_open(NULL, r->setting, r->settings, &r->experiment), MOT_OK);
+    r->status = mot_job_open(r->experiment, &r->job);
+}
+
+/* Adds the gradient of so many rows from the batch's row `first`, as one slice. */
+static void add_rows(struct run *r, uint32_t first, uint32_t rows, bool begins, float *g, void *scratch)
+{
+    uint32_t row[MOT_SLICE_ROWS];
+    CHECK_INT(mot_sample(&r->job.problem.sampler, 0, 0, first, rows, row), rows);
+    struct mot_batch batch = { .table = &r->job.data->train, .row = row, .rows = rows };
+    mot_net_grad(&r->job.net, r->job.x0, &batch, 1, begins, g, scratch);
+}
+
+TEST(a_single_row_is_not_left_over_where_it_would_have_no_variance)
+{
+    static const uint32_t batch[] = { 128, 129, 130, 257 };
+    static const uint32_t slice[][3] = { { 128 }, { 127, 2 }, { 128, 2 }, { 128, 127, 2 } };
+    struct run r = { 0 };
+    open_dense(&r, "129");
+    CHECK_INT(r.status, MOT_OK);
+    const size_t bytes = (r.job.net.dim + 16) / 16 * 64;
+    float *g = aligned_alloc(64, bytes), *expected = aligned_alloc(64, bytes);
+    void *scratch = aligned_alloc(64, (mot_gradient_scratch(&r.job.problem) + 63) / 64 * 64);
+    for (size_t i = 0; i < 4; i++) {
+        struct mot_term term = { .part = 0, .samples = batch[i], .coef = 1 };
+        mot_gradient(&r.job.problem, &term, 1, batch[i], r.job.x0, g, scratch);
+        for (uint32_t k = 0, first = 0; k < 3 && slice[i][k]; first += slice[i][k++])
+            add_rows(&r, first, slice[i][k], k == 0, expected, scratch);
+        CHECK(memcmp(g, expected, r.job.net.dim * sizeof *g) == 0);
+    }
+    /* where the data ends with one row, the running variance is what it was */
+    struct mot_term term = { .part = 0, .samples = 1, .coef = 1 };
+    mot_gradient(&r.job.problem, &term, 1, 1, r.job.x0, g, scratch);
+    CHECK_NEAR((double)*tensor(&r, g, "1.running_var"), 1, 1e-7);
+    free(g), free(expected), free(scratch);
+    run_free(&r);
+}
+
+TEST(batches_of_one_row_are_refused_when_an_experiment_with_such_a_norm_is_opened)
+{
+    struct run r = { 0 };
+    open_dense(&r, "1");
+    CHECK_INT(r.status, MOT_EUSAGE);
+    CHECK_HAS(mot_error(), "model.layers: layer 2 (batch_norm): sees one number of each channel in a row");
+    CHECK_HAS(mot_error(), "expected batches of 2 rows or more");
+    mot_experiment_close(r.experiment);
 }
 
 TEST_MAIN()

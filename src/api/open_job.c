@@ -38,7 +38,12 @@ static enum mot_status open_start(struct mot_job *j)
     const struct mot_experiment *x = j->experiment;
     j->x0 = mot_aligned_large((size_t)j->net.dim * sizeof(float));
     if (!j->x0) return mot_memory_status();
-    if (x->from) return mot_model_load_into(x->from, &j->net, j->x0);
+    if (x->from) {
+        char *path = mot_model_path(x->from);
+        enum mot_status status = mot_model_load_into(path, &j->net, j->x0);
+        free(path);
+        return status;
+    }
     mot_net_init(&j->net, x->seed, j->x0);
     return MOT_OK;
 }

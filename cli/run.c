@@ -71,8 +71,11 @@ static enum mot_status print_plan(const struct cli_args *args, const struct mot_
     print_size_line("evaluation", plan.evaluation);
     print_size_line("total", plan.total);
     printf("# (Scratch is %u threads' outputs of all layers. Of %llu buffers of the model's size, for which "
-           "address\n# space is reserved, some %llu will be used.)\n",
-        plan.threads, (unsigned long long)plan.buffers_reserved, (unsigned long long)plan.buffer_count);
+           "address\n# space is reserved, ",
+        plan.threads, (unsigned long long)plan.buffers_reserved);
+    if (plan.buffer_count < plan.buffers_reserved)
+        printf("some %llu will be used.)\n", (unsigned long long)plan.buffer_count);
+    else puts("not all will be used.)");
     struct mot_foresight foresight;
     if (mot_job_foresee(j, &foresight)) {
         puts("#");

@@ -75,7 +75,9 @@ static const struct cli_flag flags[] = {
     { "emulate", NULL, "slow down workers and links as the cluster says, stragglers included" },
     { "ranks", "N", "start N ranks over MPI on this machine, one per worker" },
     { "record", NULL, "record every node's events in --out, for motley sim --arrivals and motley replay" },
-    { "dry-run", NULL, "print the resolved experiment, and what to expect of a code, then exit" },
+    { "dry-run", NULL,
+        "print the resolved experiment (not with --json), the memory it would take and what to expect of a "
+        "code, then exit" },
     { "tensorboard", NULL,
         "write TensorBoard events to --out at each evaluation, stamped with the run's time" },
     { "resume", NULL, "continue the run in --out from its last checkpoint" },

@@ -197,6 +197,9 @@ static void print_info_json(
         (json_int_t)raw->cols, "test_rows", (json_int_t)test_rows, "sparse", (int)raw->sparse, "nonzeros",
         (json_int_t)f->nonzeros, "missing", (json_int_t)f->missing, "min", f->least, "max", f->most, "mean",
         f->mean, "scale_auto", scale_word(raw), "bytes", (json_int_t)f->bytes);
+    const struct mot_picture *p = &raw->geometry;
+    json_object_set_new(all, "picture",
+        p->channels ? json_sprintf("%ux%ux%u", p->channels, p->height, p->width) : json_null());
     json_object_set_new(
         all, "task", raw->labelled ? json_string(f->classes ? "classes" : "regression") : json_null());
     if (raw->labelled && f->classes) {
@@ -253,8 +256,13 @@ static void print_info(
         format_word(raw, conf), raw->sparse ? ", sparse" : "");
     printf("%-10s %u", "rows", raw->rows);
     if (test_rows) printf(" and %u test rows", test_rows);
-    printf("\n%-10s %u\n%-10s %llu (%.2f %%)\n", "columns", raw->cols, "non-zeros",
-        (unsigned long long)f->nonzeros, 100 * (double)f->nonzeros / all);
+    if (raw->has_test) printf("; test rows are inside too: `test_path` takes them");
+    printf("\n%-10s %u", "columns", raw->cols);
+    if (raw->geometry.channels)
+        printf("\n%-10s %ux%ux%u (channels, height, width)", "pictures", raw->geometry.channels,
+            raw->geometry.height, raw->geometry.width);
+    printf("\n%-10s %llu (%.2f %%)\n", "non-zeros", (unsigned long long)f->nonzeros,
+        100 * (double)f->nonzeros / all);
     printf("%-10s %g to %g, mean %g\n", "values", f->least, f->most, f->mean);
     print_words(raw);
     if (f->missing) print_missing(raw, f->missing);
@@ -410,7 +418,8 @@ const struct cli_command cli_data_convert = {
     .synopsis = "IN OUT [flags]",
     .summary = "convert a data set from one format to another",
     .about = "Reads a built-in set or a file and writes it as LIBSVM, CSV, NPY or IDX (whole numbers from 0 "
-             "to 255), compressed if OUT ends in .gz. NPY and IDX keep labels in a second file. Numbers are "
+             "to 255), compressed if OUT ends in .gz. NPY and IDX keep labels in a second file. They "
+             "keep the shape of pictures. Numbers are "
              "written so that they read back as the same floats. OUT appears complete or not at all.",
     .examples = "motley data convert digits digits.csv\nmotley data convert a9a.gz a9a.npy\n",
     .flags = convert_flags,

@@ -113,7 +113,7 @@ static void write_all(struct writing *w)
 static enum mot_status write_out(const struct cli_args *args, struct writing *w)
 {
     const char *path = cli_value(args, "out");
-    if (!path) {
+    if (!path || strcmp(path, "-") == 0) {
         w->out = stdout;
         write_all(w);
         if (fflush(stdout) != 0 || ferror(stdout))
@@ -151,7 +151,7 @@ static enum mot_status run(const struct cli_args *args)
 }
 
 static const struct cli_flag flags[] = {
-    { "out", "FILE", "write to this file instead of standard output; it appears once complete" },
+    { "out", "FILE", "write to this file, which appears once complete; -, the default: standard output" },
     { "probabilities", NULL, "add the probability of each class, with a header line that names the classes" },
     CLI_DATA_FLAGS,
     { NULL, NULL, NULL },

@@ -23,15 +23,17 @@ static void print_size_line(const char *what, uint64_t bytes)
     printf("#   %-12s %10s\n", what, mot_show_size((double)bytes, text, sizeof(text)));
 }
 
-static void print_plan_json(const struct mot_job *j, const struct mot_sim_memory *plan)
+static void print_plan_json(const struct mot_job *j, const struct mot_memory_plan *plan)
 {
-    json_t *all = json_pack("{s:s, s:I, s:I, s:I, s:I, s:{s:I, s:I, s:I, s:I, s:I, s:I, s:I}}", "method",
-        j->experiment->method->name, "workers", (json_int_t)j->experiment->workers, "servers",
-        (json_int_t)j->experiment->servers, "train_rows", (json_int_t)j->data->train.rows, "parameters",
-        (json_int_t)j->net.parameters, "memory_bytes", "data", (json_int_t)plan->data, "buffers",
-        (json_int_t)plan->buffers, "states", (json_int_t)plan->states, "events", (json_int_t)plan->events,
-        "scratch", (json_int_t)plan->scratch, "evaluation", (json_int_t)plan->evaluation, "total",
-        (json_int_t)plan->total);
+    json_t *all =
+        json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:{s:I, s:I, s:I, s:I, s:I, s:I, s:I}, s:{s:I, s:I}}",
+            "method", j->experiment->method->name, "workers", (json_int_t)j->experiment->workers, "servers",
+            (json_int_t)j->experiment->servers, "train_rows", (json_int_t)j->data->train.rows, "parameters",
+            (json_int_t)j->net.parameters, "segments", (json_int_t)j->net.segments, "memory_bytes", "data",
+            (json_int_t)plan->data, "buffers", (json_int_t)plan->buffers, "states", (json_int_t)plan->states,
+            "events", (json_int_t)plan->events, "scratch", (json_int_t)plan->scratch, "evaluation",
+            (json_int_t)plan->evaluation, "total", (json_int_t)plan->total, "buffers", "expected",
+            (json_int_t)plan->buffer_count, "reserved", (json_int_t)plan->buffers_reserved);
     struct mot_foresight foresight;
     if (mot_job_foresee(j, &foresight)) {
         mot_json_set(all, "prediction", mot_foresight_json(&foresight));
@@ -42,10 +44,16 @@ static void print_plan_json(const struct mot_job *j, const struct mot_sim_memory
 }
 
 /* The resolved experiment, with its cost in comments. */
-static enum mot_status print_plan(const struct cli_args *args, const struct mot_job *j)
+static enum mot_status print_plan(const struct cli_args *args, const struct mot_job *j,
+    const struct mot_driver *driver, struct mot_ranks *ranks)
 {
-    struct mot_sim_memory plan;
-    enum mot_status status = mot_sim_plan_memory(j->experiment, &j->problem, &j->optim, &plan);
+    struct mot_memory_plan plan;
+    struct mot_driver_options o = { .experiment = j->experiment,
+        .problem = &j->problem,
+        .optim = &j->optim,
+        .ranks = ranks,
+        .emulate = cli_given(args, "emulate") };
+    enum mot_status status = (driver->plan ? driver->plan : mot_driver_sim.plan)(&o, &plan);
     if (status != MOT_OK) return status;
     if (args->json) {
         print_plan_json(j, &plan);
@@ -53,10 +61,10 @@ static enum mot_status print_plan(const struct cli_args *args, const struct mot_
     }
     status = mot_experiment_print(j->experiment, stdout);
     if (status != MOT_OK) return status;
-    printf("\n# %u workers, %u server%s, %u training rows, %.0f parameters.\n", j->experiment->workers,
-        j->experiment->servers, j->experiment->servers == 1 ? "" : "s", j->data->train.rows,
-        j->net.parameters);
-    printf("# Memory is reserved at the start; nothing is allocated during the run:\n");
+    printf("\n# %u workers, %u server%s, %u training rows, %.0f parameters in %u segment%s.\n",
+        j->experiment->workers, j->experiment->servers, j->experiment->servers == 1 ? "" : "s",
+        j->data->train.rows, j->net.parameters, j->net.segments, j->net.segments == 1 ? "" : "s");
+    printf("# Memory%s:\n", ranks ? " of rank 0" : "");
     print_size_line("data", plan.data);
     print_size_line("buffers", plan.buffers);
     print_size_line("states", plan.states);
@@ -64,9 +72,12 @@ static enum mot_status print_plan(const struct cli_args *args, const struct mot_
     print_size_line("scratch", plan.scratch);
     print_size_line("evaluation", plan.evaluation);
     print_size_line("total", plan.total);
-    printf("# (%llu buffers of the model's size: address space for the worst case; only what is used takes "
-           "memory.)\n",
-        (unsigned long long)plan.buffer_count);
+    printf("# (Scratch is %u threads' outputs of all layers. Of %llu buffers of the model's size, for which "
+           "address\n# space is reserved, ",
+        plan.threads, (unsigned long long)plan.buffers_reserved);
+    if (plan.buffer_count < plan.buffers_reserved)
+        printf("some %llu will be used.)\n", (unsigned long long)plan.buffer_count);
+    else puts("not all will be used.)");
     struct mot_foresight foresight;
     if (mot_job_foresee(j, &foresight)) {
         puts("#");
@@ -356,7 +367,7 @@ enum mot_status cli_run(const struct cli_args *args, const struct mot_driver *dr
     if (status == MOT_OK) status = mot_job_open(x, &job);
     if (status == MOT_OK) {
         if (!cli_given(args, "dry-run")) status = run_job(args, &job, driver, ranks);
-        else if (mot_driver_rank(driver, ranks) == 0) status = print_plan(args, &job);
+        else if (mot_driver_rank(driver, ranks) == 0) status = print_plan(args, &job, driver, ranks);
         mot_job_close(&job);
     }
     mot_experiment_close(x);

@@ -11,8 +11,8 @@ static enum mot_status sim(const struct cli_args *args)
 static const struct cli_flag flags[] = {
     { "arm", "NAME", "run this arm of a study's file" },
     { "dry-run", NULL,
-        "print the resolved experiment (not with --json), the memory it would reserve and a forecast for "
-        "the code, then exit" },
+        "print the resolved experiment (not with --json), the memory it would take and a forecast for the "
+        "code, then exit" },
     { "arrivals", "RUN",
         "replay what motley train --record kept in this run folder: the same arrivals, the same model" },
     CLI_RUN_FLAGS,

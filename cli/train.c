@@ -77,7 +77,9 @@ static const struct cli_flag flags[] = {
     { "emulate", NULL, "slow down workers and links as the cluster says, stragglers included" },
     { "ranks", "N", "start N ranks over MPI on this machine, one per worker" },
     { "record", NULL, "record every node's events in --out, for motley sim --arrivals and motley replay" },
-    { "dry-run", NULL, "print the resolved experiment and a forecast for the code, then exit" },
+    { "dry-run", NULL,
+        "print the resolved experiment (not with --json), the memory it would take and a forecast for the "
+        "code, then exit" },
     CLI_RUN_FLAGS,
     CLI_SERVE_FLAGS,
     { NULL, NULL, NULL },

@@ -528,6 +528,10 @@ static enum mot_status watch_run(const struct mot_job *j, const struct mot_job_w
     struct watcher w = { .experiment = x, .folder = f, .lock = lock, .ways = ways, .start = { NAN, NAN } };
     if (ways->progress && j->code && j->code->warning)
         fprintf(ways->progress, "code %s: %s\n", j->code->name, j->code->warning);
+    if (ways->progress && j->data->unused_test && x->data.test != 0)
+        fprintf(ways->progress,
+            "%s: has test rows inside (x_test), which are not used; data.test_path: %s would test on them\n",
+            j->data->name, j->data->name);
     struct mot_foresight foresight;
     if (ways->progress && !ways->resume && mot_job_foresee(j, &foresight)) {
         mot_foresight_print(&foresight, "", ways->progress);

@@ -38,7 +38,12 @@ static enum mot_status open_start(struct mot_job *j)
     const struct mot_experiment *x = j->experiment;
     j->x0 = mot_aligned_large((size_t)j->net.dim * sizeof(float));
     if (!j->x0) return mot_memory_status();
-    if (x->from) return mot_model_load_into(x->from, &j->net, j->x0);
+    if (x->from) {
+        char *path = mot_model_path(x->from);
+        enum mot_status status = mot_model_load_into(path, &j->net, j->x0);
+        free(path);
+        return status;
+    }
     mot_net_init(&j->net, x->seed, j->x0);
     return MOT_OK;
 }
@@ -96,10 +101,26 @@ enum mot_status mot_job_parts(
 /* Refuses rows that the model cannot take. */
 static enum mot_status check_rows(const struct mot_job *j)
 {
-    const struct mot_table *table[] = { &j->data->train, &j->data->valid, &j->data->test };
+    const struct mot_data_conf *conf = &j->experiment->data;
+    const struct mot_dataset *d = j->data;
+    const uint32_t taken = d->train.rows + d->valid.rows;
+    const bool apart = d->test.rows && taken == d->file_rows; /* test rows come from a file of their own */
+    const char *test = apart && conf->test_path ? conf->test_path : d->name;
+    enum mot_status status = mot_net_check(&j->net, &d->train, d->name, d->file_row, 0);
+    if (status == MOT_OK) status = mot_net_check(&j->net, &d->valid, d->name, d->file_row, d->train.rows);
+    if (status != MOT_OK) return status;
+    return mot_net_check(&j->net, &d->test, test, apart ? NULL : d->file_row, apart ? 0 : taken);
+}
+
+/* Refuses batches that are too small for the model's statistics. */
+static enum mot_status check_batches(const struct mot_job *j)
+{
     enum mot_status status = MOT_OK;
-    for (size_t i = 0; i < MOT_COUNT(table) && j->net.kind->check && status == MOT_OK; i++)
-        status = j->net.kind->check(&j->net, table[i]);
+    uint32_t *batch = mot_new(j->parts.parts, sizeof *batch);
+    mot_part_batches(j->experiment, &j->parts, batch);
+    for (uint32_t i = 0; i < j->parts.parts && status == MOT_OK; i++)
+        status = mot_net_check_batch(&j->net, batch[i]);
+    free(batch);
     return status;
 }
 
@@ -114,6 +135,7 @@ static enum mot_status open_rest(const struct mot_experiment *x, struct mot_job 
     enum mot_status status = mot_net_open(x->model, x->model_conf, &shape, &j->net);
     if (status == MOT_OK) status = check_rows(j);
     if (status == MOT_OK && !j->parts.at) status = mot_job_parts(x, j->data, &j->parts);
+    if (status == MOT_OK) status = check_batches(j);
     if (status == MOT_OK) status = open_optim(j);
     if (status == MOT_OK) status = open_start(j);
     if (status == MOT_OK) status = open_mixing(j);

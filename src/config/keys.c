@@ -56,7 +56,8 @@ const struct mot_option mot_header_options[] = {
         .offset = FIELD(mot_header_conf, from),
         .preset = "none",
         .word = "none",
-        .doc = "start from the parameters in this model.safetensors; none: as model.init says" },
+        .doc = "start from the parameters in this model.safetensors, or of the run in this folder; none: as "
+               "model.init says" },
     { .name = "no_raw_data",
         .type = MOT_OPT_BOOL,
         .offset = FIELD(mot_header_conf, no_raw_data),
@@ -174,7 +175,7 @@ const struct mot_option mot_sim_options[] = {
         .type = MOT_OPT_BOOL,
         .offset = FIELD(mot_sim_conf, overcommit),
         .preset = "false",
-        .doc = "run even if that needs more memory than the machine has" },
+        .doc = "run even if that needs more memory than the machine has; live runs too" },
     { .name = NULL },
 };
 

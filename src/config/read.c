@@ -134,28 +134,32 @@ enum mot_status mot_read_map(
 
 /* ---- Values ------------------------------------------------------------------ */
 
-/* A list as the text "[a, {b: c}]" that options take; false if a scalar is empty or has punctuation,
- * or if the list holds more than scalars without `nested`. */
-static bool print_list(const struct mot_yaml *node, bool nested, FILE *out)
+static bool is_plain(const char *text) { return *text && !strpbrk(text, ",:[]{}#\n"); }
+
+/* A list as the text "[a, {b: c}]" that options take. NULL, or what has no such text: a scalar or a key that
+ * is empty or has punctuation or, without `nested`, more than a scalar. */
+static const struct mot_yaml *print_list(const struct mot_yaml *node, bool nested, FILE *out)
 {
     if (node->kind == MOT_YAML_SCALAR) {
         fputs(node->text, out);
-        return *node->text && !strpbrk(node->text, ",:[]{}#\n");
+        return is_plain(node->text) ? NULL : node;
     }
     bool map = node->kind == MOT_YAML_MAP;
     putc(map ? '{' : '[', out);
     for (const struct mot_yaml *child = node->first; child; child = child->next) {
-        if (!nested && child->kind != MOT_YAML_SCALAR) return false;
+        if (!nested && child->kind != MOT_YAML_SCALAR) return child;
         fprintf(out, "%s%s%s", child == node->first ? "" : ", ", map ? child->key : "", map ? ": " : "");
-        if (map && strpbrk(child->key, ",:[]{}#\n")) return false;
-        if (!print_list(child, nested, out)) return false;
+        if (map && !is_plain(child->key)) return child;
+        const struct mot_yaml *odd = print_list(child, nested, out);
+        if (odd) return odd;
     }
     putc(map ? '}' : ']', out);
-    return true;
+    return NULL;
 }
 
-/* NULL if the list has no such text. */
-static const char *list_text(const struct mot_yaml_reader *r, const struct mot_yaml *list, bool nested)
+/* NULL if the list has no such text; odd: why. */
+static const char *list_text(
+    const struct mot_yaml_reader *r, const struct mot_yaml *list, bool nested, const struct mot_yaml **odd)
 {
     char *text = NULL;
     size_t size;
@@ -164,12 +168,10 @@ static const char *list_text(const struct mot_yaml_reader *r, const struct mot_y
         mot_memory_refuse(0);
         return NULL;
     }
-    bool plain = print_list(list, nested, out);
-    if (fclose(out) != 0 || !text) {
-        mot_memory_refuse(0);
-        plain = false;
-    }
-    const char *kept = plain ? mot_arena_text(r->arena, text) : NULL;
+    *odd = print_list(list, nested, out);
+    bool failed = fclose(out) != 0 || !text;
+    if (failed) mot_memory_refuse(0);
+    const char *kept = !failed && !*odd ? mot_arena_text(r->arena, text) : NULL;
     free(text);
     return kept;
 }
@@ -178,9 +180,18 @@ enum mot_status mot_read_value(const struct mot_yaml_reader *r, const struct mot
     const struct mot_option *option, void *conf)
 {
     const char *text = NULL;
+    const struct mot_yaml *odd = NULL;
     if (node->kind == MOT_YAML_SCALAR && (*node->text || node->quoted)) text = node->text;
     if (node->kind == MOT_YAML_LIST && (option->type == MOT_OPT_UINTS || option->type == MOT_OPT_LIST))
-        text = list_text(r, node, option->type == MOT_OPT_LIST);
+        text = list_text(r, node, option->type == MOT_OPT_LIST, &odd);
+    if (odd && (odd->kind == MOT_YAML_SCALAR || option->type == MOT_OPT_LIST)) {
+        bool in_key = odd->key && !is_plain(odd->key);
+        return mot_read_fail(r, odd, key,
+            "in the list: expected a word or a number, without line breaks and without , : [ ] { } #; "
+            "found %s%s",
+            in_key ? "the key " : "",
+            in_key ? mot_yaml_quote(odd->key, r->arena) : mot_yaml_found(odd, r->arena));
+    }
     if (!text)
         return mot_read_fail(r, node, key, "expected %s; found %s",
             mot_arena_take(r->arena, mot_option_expects(option)), mot_yaml_found(node, r->arena));

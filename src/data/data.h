@@ -77,7 +77,8 @@ struct mot_dataset {
     struct mot_word_columns words;
     /* rows taken from the training file; train is the first of these, once ordered */
     uint32_t file_rows;
-    bool file_cut; /* data.rows limits them: the file may go on */
+    bool file_cut;    /* data.rows limits them: the file may go on */
+    bool unused_test; /* the training file has test rows inside, which the experiment does not ask for */
     /* [file_rows]: which row of the file (from 0) a row of train, then valid, test is; NULL: the same */
     uint32_t *file_row;
     uint64_t hash; /* XXH64 of the three tables: tells data sets apart in a checkpoint */
@@ -99,6 +100,7 @@ enum mot_status mot_dataset_fill(struct mot_dataset *);
  * For commands that take a model. */
 struct mot_schema { /* stored in a model file: what its input must look like */
     uint32_t cols, classes, scale;
+    struct mot_picture picture; /* how the columns form a picture; zeros if they do not */
     char **class_names;
     float *shift, *factor;
     float *fill; /* as in mot_dataset */

@@ -63,6 +63,17 @@ uint64_t mot_picture_cols(const struct mot_picture *p)
     return (uint64_t)p->channels * p->height * p->width;
 }
 
+/* Two shapes of pictures may have as many columns. A file of plain rows does not say what they are. */
+static enum mot_status check_picture(const char *name, const struct mot_picture *found,
+    const struct mot_picture *expected, const char *as_in, const char *whose)
+{
+    if (!found->channels || !expected->channels || memcmp(found, expected, sizeof *found) == 0) return MOT_OK;
+    return mot_fail(MOT_EDATA,
+        "%s: pictures of %ux%ux%u (channels, height, width), expected %ux%ux%u as %s%s", name,
+        found->channels, found->height, found->width, expected->channels, expected->height, expected->width,
+        as_in, whose);
+}
+
 /* ---- labels ------------------------------------------------------------------------ */
 
 /* NULL if memory runs out. */
@@ -330,7 +341,7 @@ static enum mot_status read_test(struct owner *o, const struct mot_data_conf *co
             name_of(conf));
     if (o->test.cols > o->rows.cols) o->rows.cols = o->test.cols;
     o->test.cols = o->rows.cols;
-    return MOT_OK;
+    return check_picture(name, &o->test.geometry, &o->rows.geometry, "in ", name_of(conf));
 }
 
 static enum mot_status settle_augmenting(struct owner *o, const struct mot_data_conf *conf)
@@ -341,8 +352,7 @@ static enum mot_status settle_augmenting(struct owner *o, const struct mot_data_
     if (p->channels == 0)
         return mot_fail(MOT_EUSAGE,
             "%s: `%s` is for pictures, but its rows have no height and width: CIFAR files have them, and "
-            "IDX, "
-            "NPY and NPZ arrays of 3 or 4 dimensions",
+            "IDX, NPY and NPZ arrays of 3 or 4 dimensions",
             name_of(conf), key);
     if (conf->crop >= p->height || conf->crop >= p->width)
         return mot_fail(MOT_EUSAGE, "%s: `crop` is %llu, expected less than the %u x %u pixels of a picture",
@@ -410,6 +420,7 @@ static enum mot_status finish(
     }
     o->set.column_names = o->rows.column_names;
     o->set.picture = o->rows.geometry;
+    o->set.unused_test = o->rows.has_test && o->test.rows == 0;
     o->set.words = o->rows.words;
     o->rows.words = (struct mot_word_columns){ 0 };
     o->set.file_rows = o->rows.rows;
@@ -484,6 +495,8 @@ static enum mot_status open_as_steps(
         return mot_fail(MOT_EDATA, "%s: %u columns of features, expected %s%u as the model has", name, found,
             raw->sparse ? "at most " : "", schema->cols);
     }
+    status = check_picture(name, &raw->geometry, &schema->picture, "the model has", "");
+    if (status != MOT_OK) return status;
     raw->cols = schema->cols;
     if (schema->fill && !raw->sparse) mot_missing_fill(raw, schema->fill);
     if (raw->sparse && schema->shift)

@@ -177,6 +177,17 @@ static enum mot_status find_pair(const struct archive *a, const struct mot_read_
         "images and labels, or arr_0 and arr_1");
 }
 
+static enum mot_status find_test(const struct archive *a, bool *out)
+{
+    enum mot_status status = MOT_OK;
+    for (uint32_t i = 0; i < TEST_NAMES && status == MOT_OK; i++) {
+        struct member m;
+        status = find(a, usual[i][0], &m);
+        *out |= status == MOT_OK && m.method != UINT16_MAX;
+    }
+    return status;
+}
+
 static enum mot_status read_pair(
     const struct archive *a, const struct mot_read_conf *conf, struct mot_raw *out)
 {
@@ -184,10 +195,13 @@ static enum mot_status read_pair(
     struct member pair[2];
     struct mot_source *part[2] = { NULL, NULL };
     unsigned char *unpacked[2] = { NULL, NULL };
-    enum mot_status status = find_pair(a, conf, &name, pair);
+    bool has_test = false;
+    enum mot_status status = find_test(a, &has_test);
+    if (status == MOT_OK) status = find_pair(a, conf, &name, pair);
     for (int i = 0; i < (conf->unlabelled ? 1 : 2) && status == MOT_OK; i++)
         status = open_member(a, name[i], &pair[i], &part[i], &unpacked[i]);
     if (status == MOT_OK) status = mot_read_npy(part[0], part[1], conf, out);
+    if (status == MOT_OK) out->format = MOT_FORMAT_NPZ, out->has_test = has_test && !conf->test;
     for (int i = 0; i < 2; i++) {
         mot_source_close(part[i]);
         free(unpacked[i]);

@@ -39,6 +39,7 @@ struct mot_raw {
     bool picture;                /* bytes of an image: one range for all columns */
     struct mot_picture geometry; /* of a row, if the file says so; zeros otherwise */
     bool from_zero;              /* sparse: the file counts columns from 0 */
+    bool has_test;               /* the file has test rows besides these */
     uint32_t format;             /* enum mot_format */
     float *x;                    /* dense [rows][cols]; NaN: missing, which only a CSV file may have */
     uint64_t *row_at;            /* sparse [rows + 1] */

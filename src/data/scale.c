@@ -12,8 +12,9 @@ struct column {
 enum mot_scale mot_scale_auto(const struct mot_raw *raw)
 {
     if (raw->picture) return MOT_SCALE_MINMAX;
-    return raw->format == MOT_FORMAT_CSV || raw->format == MOT_FORMAT_NPY ? MOT_SCALE_STANDARD
-                                                                          : MOT_SCALE_NONE;
+    bool any =
+        raw->format == MOT_FORMAT_CSV || raw->format == MOT_FORMAT_NPY || raw->format == MOT_FORMAT_NPZ;
+    return any ? MOT_SCALE_STANDARD : MOT_SCALE_NONE;
 }
 
 static void widen(struct column *c, double value)

@@ -183,11 +183,31 @@ static void put_u32_big(struct out *o, uint32_t v)
     put(o, b, 4);
 }
 
+/* The dimensions of rows as readers take them: height and width of pictures with one channel, channels before
+ * them with more, or else the columns. */
+static uint32_t dimensions(const struct mot_raw *raw, uint32_t out[4])
+{
+    const struct mot_picture *p = &raw->geometry;
+    uint32_t n = 1;
+    out[0] = raw->rows;
+    if (raw->sparse || p->channels == 0) {
+        out[n++] = raw->cols;
+        return n;
+    }
+    if (p->channels > 1) out[n++] = p->channels;
+    out[n++] = p->height, out[n++] = p->width;
+    return n;
+}
+
 static enum mot_status write_npy(const struct mot_raw *raw, struct out *o)
 {
     char shape[64];
+    uint32_t size[4], rank = dimensions(raw, size);
     float *scratch = mot_new(raw->cols, sizeof *scratch);
-    snprintf(shape, sizeof shape, "(%u, %u)", raw->rows, raw->cols);
+    int used = snprintf(shape, sizeof shape, "(%u", size[0]);
+    for (uint32_t d = 1; d < rank; d++)
+        used +=
+            snprintf(shape + used, sizeof shape - (size_t)used, ", %u%s", size[d], d + 1 == rank ? ")" : "");
     put_npy_header(o, "<f4", shape);
     for (uint32_t r = 0; r < raw->rows; r++)
         put(o, mot_raw_row(raw, r, scratch), (size_t)raw->cols * sizeof(float));
@@ -229,11 +249,11 @@ static bool is_byte(double v) { return v >= 0 && v <= 255 && v == floor(v); }
 
 static enum mot_status write_idx(const struct mot_raw *raw, const char *path, struct out *o)
 {
-    static const unsigned char magic[4] = { 0, 0, 8, 2 };
+    uint32_t size[4], rank = dimensions(raw, size);
+    const unsigned char magic[4] = { 0, 0, 8, (unsigned char)rank };
     float *scratch = mot_new(raw->cols, sizeof *scratch);
     put(o, magic, 4);
-    put_u32_big(o, raw->rows);
-    put_u32_big(o, raw->cols);
+    for (uint32_t d = 0; d < rank; d++) put_u32_big(o, size[d]);
     enum mot_status status = MOT_OK;
     for (uint32_t r = 0; r < raw->rows && status == MOT_OK; r++) {
         const float *x = mot_raw_row(raw, r, scratch);

@@ -74,7 +74,7 @@ void mot_live_node_open(struct mot_live_node *n, struct mot_live *l, struct mot_
     mot_actor_open(&n->actor, &n->outbox, l->experiment, &l->world, self, sizeof(struct mot_live_work));
     if (l->from && l->from->models > 1) begin_with_own(n);
     if (self < l->world.workers) n->pace = mot_pace_of(mot_live_machine(n), l->world.batch[self]);
-    n->scratch = mot_aligned_large(mot_gradient_scratch(l->problem));
+    if (self < l->world.workers) n->scratch = mot_aligned_large(mot_gradient_scratch(l->problem));
     n->credit = mot_new_large(l->world.workers, sizeof(*n->credit));
     n->seen = mot_new_large(l->world.workers, sizeof(*n->seen));
     if (self == l->lead && l->world.servers) n->drawn = mot_new_large(l->world.workers, sizeof(*n->drawn));

@@ -9,6 +9,7 @@
 #include "live/profile.h"
 #include "live/threads_state.h"
 #include "live/weather.h"
+#include "run/memory_plan.h"
 #include "run/world.h"
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -323,12 +324,23 @@ static enum mot_status run_threads(
     return status;
 }
 
+static enum mot_status check_memory(const struct mot_driver_options *o)
+{
+    struct mot_memory_plan plan;
+    if (o->experiment->sim.overcommit) return MOT_OK;
+    enum mot_status status = mot_live_plan(o, o->experiment->workers, false, &plan);
+    if (status != MOT_OK || !mot_memory_plan_exceeds(&plan)) return status;
+    status = mot_live_plan(o, o->experiment->workers, true, &plan);
+    return status == MOT_OK ? mot_memory_plan_check(o->experiment, &plan) : status;
+}
+
 static enum mot_status run(const struct mot_driver_options *o, struct mot_outcome *out)
 {
     struct mot_threads *t = mot_new(1, sizeof(*t));
     t->spare = mot_spare_mine();
     const struct mot_experiment *x = o->experiment;
-    enum mot_status status = mot_live_open(&t->live, o);
+    enum mot_status status = check_memory(o);
+    if (status == MOT_OK) status = mot_live_open(&t->live, o);
     struct mot_live_checkpoint from = { 0 };
     if (status == MOT_OK && o->emulate) status = mot_weather_open(x->cluster, x->seed, &t->weather);
     if (status == MOT_OK && o->resume) status = mot_live_load(o->checkpoint, &t->live, &from);
@@ -352,7 +364,12 @@ static enum mot_status run(const struct mot_driver_options *o, struct mot_outcom
     return status;
 }
 
-const struct mot_driver mot_driver_threads = { .name = "threads", .live = true, .run = run };
+static enum mot_status plan(const struct mot_driver_options *o, struct mot_memory_plan *out)
+{
+    return mot_live_plan(o, o->experiment->workers, true, out);
+}
+
+const struct mot_driver mot_driver_threads = { .name = "threads", .live = true, .run = run, .plan = plan };
 
 /* ---- Profiles --------------------------------------------------------------------------------------- */
 

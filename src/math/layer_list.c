@@ -191,7 +191,7 @@ bool mot_layer_kind_at(size_t i, const char **name, const char **doc, const stru
 struct reading {
     const char *at;
     struct mot_layer_list *list;
-    uint32_t top; /* the number, from 1, of the layer of the outermost list */
+    char place[MOT_LAYER_PLACE]; /* of the layer at hand: "2.1" is the first of the second layer's own list */
     struct mot_arena *arena;
 };
 
@@ -235,7 +235,7 @@ static bool pass_list(struct reading *r)
 
 static enum mot_status wrong(const struct reading *r, const char *layer, const char *what)
 {
-    return mot_fail(MOT_EUSAGE, "model.layers: layer %u%s%s%s: %s", r->top, layer ? " (" : "",
+    return mot_fail(MOT_EUSAGE, "model.layers: layer %s%s%s%s: %s", r->place, layer ? " (" : "",
         layer ? layer : "", layer ? ")" : "", what);
 }
 
@@ -372,7 +372,8 @@ static enum mot_status add_layer(
     if (list->n + 2 > MOT_LAYERS_MOST) /* a residual takes two */
         return mot_fail(MOT_EUSAGE, "model.layers: more than %d layers", MOT_LAYERS_MOST - 2);
     struct mot_layer *l = &list->layer[list->n];
-    *l = (struct mot_layer){ .number = r->top };
+    *l = (struct mot_layer){ 0 };
+    memcpy(l->place, r->place, sizeof l->place);
     char name[MOT_LAYER_NAME];
     snprintf(name, sizeof name, "%u", place);
     enum mot_status status = find_kind(r, said->name, &l->kind);
@@ -432,8 +433,9 @@ static enum mot_status read_list(struct reading *r, const char *prefix, unsigned
             "{name: linear, out: classes}]");
     if (take(r, ']')) return mot_fail(MOT_EUSAGE, "model.layers: a list of layers is empty");
     uint32_t place = 0;
+    const size_t outer = strlen(r->place);
     do {
-        if (depth == 0) r->top = place + 1;
+        snprintf(r->place + outer, sizeof r->place - outer, "%s%u", outer ? "." : "", place + 1);
         enum mot_status status = read_item(r, prefix, place++, depth);
         if (status != MOT_OK) return status;
     } while (take(r, ','));

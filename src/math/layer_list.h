@@ -17,6 +17,7 @@
 #define MOT_LAYERS_MOST 512
 #define MOT_LAYER_NAME 40
 #define MOT_LAYER_DEPTH 4 /* residuals in residuals */
+#define MOT_LAYER_PLACE 32
 
 enum mot_layer_kind {
     MOT_LAYER_CONV,
@@ -37,9 +38,9 @@ enum mot_shortcut { MOT_SHORTCUT_IDENTITY, MOT_SHORTCUT_PAD, MOT_SHORTCUT_CONV }
 
 struct mot_layer {
     enum mot_layer_kind kind;
-    uint32_t number;           /* its place in the list that the user wrote, from 1, for messages */
-    char name[MOT_LAYER_NAME]; /* of its tensors: "layer1.0.conv1" */
-    uint64_t out;              /* channels or width; MOT_WORD_UINT: the classes */
+    char place[MOT_LAYER_PLACE]; /* in the list that the user wrote, for messages: "2.1", from 1 */
+    char name[MOT_LAYER_NAME];   /* of its tensors: "layer1.0.conv1" */
+    uint64_t out;                /* channels or width; MOT_WORD_UINT: the classes */
     uint64_t kernel, stride, padding, groups, words;
     bool bias;
     double momentum, epsilon, rate;

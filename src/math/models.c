@@ -155,6 +155,35 @@ void mot_net_add_statistic(struct mot_net *net, const char *name, uint32_t len, 
     add(net, name, 1, &len, rate);
 }
 
+uint32_t mot_net_least(const struct mot_net *net) { return mot_network_single(net) ? 2 : 1; }
+
+enum mot_status mot_net_check_batch(const struct mot_net *net, uint32_t rows)
+{
+    const char *place = mot_network_single(net);
+    if (!place || rows != 1) return MOT_OK;
+    return mot_fail(MOT_EUSAGE,
+        "model.layers: layer %s (batch_norm): sees one number of each channel in a row, and a batch of 1 row "
+        "has "
+        "no variance; expected batches of 2 rows or more, or group_norm",
+        place);
+}
+
+enum mot_status mot_net_check(const struct mot_net *net, const struct mot_table *t, const char *name,
+    const uint32_t *file_row, uint32_t first)
+{
+    enum mot_status status = net->kind->check ? net->kind->check(net, t) : MOT_OK;
+    for (uint32_t r = 0; status != MOT_OK && t->x && r < t->rows; r++) {
+        struct mot_table one = *t;
+        one.rows = 1, one.x = t->x + (size_t)r * t->cols;
+        if (net->kind->check(net, &one) == MOT_OK) continue;
+        char *why = mot_text(mot_error());
+        status = mot_fail(status, "%s: row %u: %s", name, file_row ? file_row[first + r] : first + r, why);
+        free(why);
+        break;
+    }
+    return status;
+}
+
 void mot_net_init(const struct mot_net *net, uint64_t seed, float *x)
 {
     net->kind->init(net, seed, x);

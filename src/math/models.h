@@ -16,6 +16,16 @@ const struct mot_model *const *mot_models_extend(const struct mot_model *const *
 enum mot_status mot_net_open(
     const struct mot_model *, const void *conf, const struct mot_shape *, struct mot_net *out);
 
+/* How many rows a slice needs for statistics that mean something: 2 with a batch norm that sees one number a
+ * channel in each. */
+uint32_t mot_net_least(const struct mot_net *);
+/* Refuses batches of fewer. */
+enum mot_status mot_net_check_batch(const struct mot_net *, uint32_t rows);
+/* Refuses rows that the model cannot take; the message names the first such row of the file `name`, from 0.
+ * Row r of the table is the file's row file_row[first + r] or, without file_row, first + r. */
+enum mot_status mot_net_check(const struct mot_net *, const struct mot_table *, const char *name,
+    const uint32_t *file_row, uint32_t first);
+
 void mot_net_close(struct mot_net *); /* and zeroes it */
 /* The model's own initial values, and that of the float beside its statistics. */
 void mot_net_init(const struct mot_net *, uint64_t seed, float *x);

@@ -115,8 +115,7 @@ static enum mot_status network_open(struct mot_net *net)
         status = mot_fail(MOT_EUSAGE, "model.label_smoothing needs classes, but the labels are values");
     if (status == MOT_OK && net->kind != &mot_model_network && net->shape.picture.channels == 0)
         status = mot_fail(MOT_EUSAGE,
-            "%s needs pictures, but the data does not say that its %u columns are one: files of "
-            "three or four dimensions (IDX, NPY) do",
+            "%s needs pictures, but the data does not say that its %u columns are one: " MOT_HAS_PICTURES,
             net->kind->name, net->shape.cols);
     if (status == MOT_OK && net->kind == &mot_model_network && !conf->layers) /* in a damaged model file */
         status = mot_fail(MOT_EUSAGE, "network: model.layers is missing; expected a list");
@@ -258,6 +257,13 @@ static void network_features(
 static enum mot_status network_check(const struct mot_net *net, const struct mot_table *table)
 {
     return mot_layer_plan_check(net->plan, table);
+}
+
+const char *mot_network_single(const struct mot_net *net)
+{
+    if (net->kind->grad != network_grad) return NULL;
+    const struct mot_layer_plan *plan = net->plan;
+    return *plan->single ? plan->single : NULL;
 }
 
 static double network_penalty(const struct mot_net *net, const float *x)

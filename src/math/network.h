@@ -38,8 +38,12 @@ struct mot_op {
     size_t kept;   /* norms: what forward leaves for backward, two numbers a channel, or a row and group */
 };
 
+#define MOT_HAS_PICTURES "CIFAR files do, and IDX, NPY and NPZ arrays of three or four dimensions"
+
 struct mot_layer_plan {
     uint32_t ops, slots;
+    char single
+        [MOT_LAYER_PLACE]; /* the first batch norm that sees one number a channel and row; "": none does */
     uint32_t seen; /* the op whose result the last layer with weights takes; 0: it is the only such layer */
     size_t results, slot, turned; /* numbers a row: of all results, of one slope, of what is transposed */
     size_t apart;                 /* and of one group of a convolution, in and out */
@@ -51,6 +55,9 @@ struct mot_layer_plan {
 enum mot_status mot_layer_plan_make(struct mot_net *, const struct mot_layer_list *);
 /* Refuses rows whose columns are not the words that an embedding expects. */
 enum mot_status mot_layer_plan_check(const struct mot_layer_plan *, const struct mot_table *);
+
+/* The place of a batch norm that needs two rows at a time; NULL: there is none, or the net has no layers. */
+const char *mot_network_single(const struct mot_net *);
 
 /* Forward and backward over one slice. */
 struct mot_pass {

@@ -38,6 +38,8 @@ void mot_pass_statistics(const struct mot_pass *p, const struct mot_op *op, floa
     for (uint32_t c = 0; c < channels; c++) {
         double scale = (double)by[c], variance = 1 / (scale * scale) - (double)op->epsilon,
                unbiased = count > 1 ? count / (count - 1) : 1;
+        if (count <= 1)
+            variance = (double)p->x[op->variance + c]; /* one number has none: it stays as it is */
         float *gm = g + op->mean + c, *gv = g + op->variance + c;
         *gm = (float)((double)*gm + (double)coef * p->rows * (double)mean[c]);
         *gv = (float)((double)*gv + (double)coef * p->rows * (variance > 0 ? variance : 0) * unbiased);

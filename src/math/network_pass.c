@@ -239,9 +239,9 @@ enum mot_status mot_layer_plan_check(const struct mot_layer_plan *plan, const st
     for (size_t i = 0; i < (size_t)t->rows * t->cols; i++)
         if (word_of(op, t->x[i]) == UINT32_MAX)
             return mot_fail(MOT_EDATA,
-                "model.layers: layer 1 (embedding): column %zu holds %g in one row, expected the number of a "
-                "word, 0 to %u%s",
-                i % t->cols + 1, (double)t->x[i], op->words - 1,
+                "model.layers: layer 1 (embedding): column %zu holds %g, expected the number of a word, "
+                "0 to %u%s",
+                i % t->cols, (double)t->x[i], op->words - 1,
                 t->x[i] < (float)op->words && t->x[i] >= 0 ? "; `data.scale: none` leaves numbers as they are"
                                                            : "");
     return MOT_OK;

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define TENSORS_MOST (2 * MOT_LAYERS_MOST) /* a weight and a bias; a residual is two layers */
+
 struct making {
     struct mot_net *net;
     struct mot_layer_plan *plan;
@@ -16,13 +18,14 @@ struct making {
     } norm[MOT_LAYERS_MOST]; /* batch norms, whose statistics come after all trained tensors */
     uint32_t norms;
     double momentum[MOT_LAYERS_MOST];
-    const struct mot_layer *layer; /* the one at hand */
+    const struct mot_layer *layer;   /* the one at hand */
+    const char *owner[TENSORS_MOST]; /* the place of each tensor's layer */
 };
 
 static enum mot_status refuse(const struct making *m, char *why)
 {
     enum mot_status status = mot_fail(
-        MOT_EUSAGE, "model.layers: layer %u (%s): %s", m->layer->number, mot_layer_word(m->layer->kind), why);
+        MOT_EUSAGE, "model.layers: layer %s (%s): %s", m->layer->place, mot_layer_word(m->layer->kind), why);
     free(why);
     return status;
 }
@@ -37,13 +40,31 @@ static struct mot_op *add_op(struct making *m, enum mot_op_kind kind, uint32_t i
 
 static uint32_t last_of(const struct making *m) { return m->plan->ops - 1; }
 
-static void tensor(
+/* Two tensors of one name would be one tensor in a model file. */
+static enum mot_status tensor(
     struct making *m, const char *layer, const char *what, uint32_t rank, const uint32_t *shape, size_t *at)
 {
     char name[MOT_LAYER_NAME + 16];
     snprintf(name, sizeof name, "%s%s%s", layer, *layer ? "." : "", what);
+    for (uint32_t i = 0; i < m->net->segments; i++)
+        if (strcmp(m->net->segment[i].name, name) == 0)
+            return refuse(m,
+                mot_format("its tensor would be named %s, as one of layer %s is; name it otherwise with `as`",
+                    name, m->owner[i]));
+    MOT_ASSERT(m->net->segments < TENSORS_MOST);
+    m->owner[m->net->segments] = m->layer->place;
     *at = m->net->dim;
     mot_net_add_tensor(m->net, name, rank, shape);
+    return MOT_OK;
+}
+
+/* The weight and, if the op has one, the bias. */
+static enum mot_status tensors(
+    struct making *m, const char *layer, struct mot_op *op, uint32_t rank, const uint32_t *shape)
+{
+    enum mot_status status = tensor(m, layer, "weight", rank, shape, &op->weight);
+    if (status != MOT_OK || !op->has_bias) return status;
+    return tensor(m, layer, "bias", 1, &op->map.channels, &op->bias);
 }
 
 /* Pixels that a window passes, or 0 if it does not fit. */
@@ -80,24 +101,22 @@ static enum mot_status add_conv(
     struct mot_op *op = add_op(m, MOT_OP_CONV, in, to);
     op->kernel = op->across = w.kernel, op->stride = w.stride, op->padding = w.padding;
     op->groups = w.groups, op->has_bias = bias;
-    tensor(
-        m, name, "weight", 4, (uint32_t[]){ out, from.channels / w.groups, w.kernel, w.kernel }, &op->weight);
-    if (bias) tensor(m, name, "bias", 1, &out, &op->bias);
-    return MOT_OK;
+    return tensors(m, name, op, 4, (uint32_t[]){ out, from.channels / w.groups, w.kernel, w.kernel });
 }
 
-static void add_batch_norm(struct making *m, const char *name, double momentum, double epsilon)
+static enum mot_status add_batch_norm(struct making *m, const char *name, double momentum, double epsilon)
 {
     uint32_t in = last_of(m);
     struct mot_map map = m->plan->op[in].map;
     struct mot_op *op = add_op(m, MOT_OP_BATCH_NORM, in, map);
     op->epsilon = (float)epsilon;
     op->has_bias = true;
-    tensor(m, name, "weight", 1, &map.channels, &op->weight);
-    tensor(m, name, "bias", 1, &map.channels, &op->bias);
+    if (mot_map_pixels(&map) == 1 && !*m->plan->single)
+        memcpy(m->plan->single, m->layer->place, sizeof m->plan->single);
     snprintf(m->norm[m->norms].name, sizeof m->norm[0].name, "%s", name);
     m->momentum[m->norms] = momentum;
     m->norm[m->norms++].op = last_of(m);
+    return tensors(m, name, op, 1, &map.channels);
 }
 
 static enum mot_status add_group_norm(struct making *m)
@@ -109,9 +128,7 @@ static enum mot_status add_group_norm(struct making *m)
             m, mot_format("%u channels cannot be divided into %u groups", map.channels, (uint32_t)l->groups));
     struct mot_op *op = add_op(m, MOT_OP_GROUP_NORM, last_of(m), map);
     op->epsilon = (float)l->epsilon, op->groups = (uint32_t)l->groups, op->has_bias = true;
-    tensor(m, l->name, "weight", 1, &map.channels, &op->weight);
-    tensor(m, l->name, "bias", 1, &map.channels, &op->bias);
-    return MOT_OK;
+    return tensors(m, l->name, op, 1, &map.channels);
 }
 
 /* Columns lie side by side, as the pixels of a picture of one row, unless they are a picture's. */
@@ -128,8 +145,7 @@ static enum mot_status add_embedding(struct making *m)
     map.channels = (uint32_t)l->out;
     struct mot_op *op = add_op(m, MOT_OP_EMBEDDING, 0, map);
     op->words = (uint32_t)l->words;
-    tensor(m, l->name, "weight", 2, (uint32_t[]){ op->words, map.channels }, &op->weight);
-    return MOT_OK;
+    return tensors(m, l->name, op, 2, (uint32_t[]){ op->words, map.channels });
 }
 
 static enum mot_status add_linear(struct making *m)
@@ -144,9 +160,7 @@ static enum mot_status add_linear(struct making *m)
                 from.channels, from.height, from.width));
     struct mot_op *op = add_op(m, MOT_OP_LINEAR, in, (struct mot_map){ out, 1, 1 });
     op->has_bias = l->bias;
-    tensor(m, l->name, "weight", 2, (uint32_t[]){ out, from.channels }, &op->weight);
-    if (l->bias) tensor(m, l->name, "bias", 1, &out, &op->bias);
-    return MOT_OK;
+    return tensors(m, l->name, op, 2, (uint32_t[]){ out, from.channels });
 }
 
 static enum mot_status add_pool(struct making *m)
@@ -198,7 +212,8 @@ static enum mot_status add_shortcut(struct making *m, uint32_t from)
         enum mot_status status =
             add_conv(m, l->shortcut_conv, from, out.channels, (struct window){ 1, stride, 0, 1 }, false);
         if (status != MOT_OK) return status;
-        add_batch_norm(m, l->shortcut_norm, 0.1, 1e-5);
+        status = add_batch_norm(m, l->shortcut_norm, 0.1, 1e-5);
+        if (status != MOT_OK) return status;
         also = last_of(m);
         const struct mot_map got = m->plan->op[also].map;
         if (got.height != out.height || got.width != out.width)
@@ -213,6 +228,17 @@ static enum mot_status add_shortcut(struct making *m, uint32_t from)
     return MOT_OK;
 }
 
+/* Convolutions and pools would take each column of a plain row for a channel of one pixel. */
+static enum mot_status check_pictures(const struct making *m)
+{
+    bool words = m->plan->ops > 1 && m->plan->op[1].kind == MOT_OP_EMBEDDING;
+    if (m->net->shape.picture.channels || words) return MOT_OK;
+    return refuse(m,
+        mot_format("needs pictures, but the data does not say that its %u columns are one: " MOT_HAS_PICTURES
+                   "; a network over other rows begins with linear",
+            m->net->shape.cols));
+}
+
 static enum mot_status add_layers(struct making *m, const struct mot_layer_list *list)
 {
     uint32_t entered[MOT_LAYER_DEPTH + 1], depth = 0;
@@ -220,6 +246,9 @@ static enum mot_status add_layers(struct making *m, const struct mot_layer_list 
     for (uint32_t n = 0; n < list->n && status == MOT_OK; n++) {
         const struct mot_layer *l = m->layer = &list->layer[n];
         struct mot_map map = m->plan->op[last_of(m)].map;
+        if (l->kind == MOT_LAYER_CONV || l->kind == MOT_LAYER_MAX_POOL || l->kind == MOT_LAYER_MEAN_POOL)
+            status = check_pictures(m);
+        if (status != MOT_OK) break;
         switch (l->kind) {
         case MOT_LAYER_CONV:
             status = add_conv(m, l->name, last_of(m), (uint32_t)l->out,
@@ -231,7 +260,7 @@ static enum mot_status add_layers(struct making *m, const struct mot_layer_list 
         case MOT_LAYER_RELU: add_op(m, MOT_OP_RELU, last_of(m), map); break;
         case MOT_LAYER_MAX_POOL:
         case MOT_LAYER_MEAN_POOL: status = add_pool(m); break;
-        case MOT_LAYER_BATCH_NORM: add_batch_norm(m, l->name, l->momentum, l->epsilon); break;
+        case MOT_LAYER_BATCH_NORM: status = add_batch_norm(m, l->name, l->momentum, l->epsilon); break;
         case MOT_LAYER_GROUP_NORM: status = add_group_norm(m); break;
         case MOT_LAYER_DROPOUT: add_op(m, MOT_OP_DROPOUT, last_of(m), map)->rate = (float)l->rate; break;
         case MOT_LAYER_EMBEDDING: status = add_embedding(m); break;

@@ -14,6 +14,7 @@
  *   seed, data.KEY         where the training data came from, so that eval can
  *   data_hash              cut off the same test part again, and tell whether it did */
 #include "report/report.h"
+#include "base/file.h"
 
 #include "base/json_text.h"
 #include "base/memory.h"
@@ -28,6 +29,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define SHIFT "scale.shift"
 #define FACTOR "scale.factor"
@@ -454,6 +456,7 @@ static enum mot_status read_net(const struct reading *r)
         { 0 } };
     status = read_picture(r, &shape.picture);
     if (status != MOT_OK) return status;
+    r->m->schema.picture = shape.picture;
     if (mot_net_open(kind, conf, &shape, &r->m->net) != MOT_OK) {
         char *why = mot_text(mot_error());
         status = mot_fail(MOT_EDATA, "%s: its metadata do not describe a model: %s", r->path, why);
@@ -550,6 +553,13 @@ void mot_saved_model_close(struct mot_saved_model *m)
     mot_arena_free(&m->arena);
     free(m->x);
     free(m);
+}
+
+char *mot_model_path(const char *name)
+{
+    struct stat about;
+    bool folder = stat(name, &about) == 0 && S_ISDIR(about.st_mode);
+    return folder ? mot_path_join(name, "model.safetensors") : mot_text(name);
 }
 
 enum mot_status mot_model_load_into(const char *path, const struct mot_net *net, float *x)

@@ -93,6 +93,8 @@ struct mot_saved_model {
 };
 enum mot_status mot_model_load(const char *path, struct mot_saved_model **out);
 void mot_saved_model_close(struct mot_saved_model *);
+/* The file of a model; of a run, if that is the name of its folder. malloc'd */
+char *mot_model_path(const char *name);
 /* Only the numbers, into x[net->dim]; names and shapes must match the net's. For `from: FILE`. */
 enum mot_status mot_model_load_into(const char *path, const struct mot_net *, float *x);
 

@@ -8,7 +8,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* ---- Which data ------------------------------------------------------------------ */
 
@@ -159,14 +158,6 @@ static enum mot_status open_data(struct mot_subject *s, const char *source, enum
     return open_whole(s, source, same, part, setting, n, labels);
 }
 
-/* The model of a run, if `model` is its folder. */
-static char *model_path(const char *model)
-{
-    struct stat about;
-    bool folder = stat(model, &about) == 0 && S_ISDIR(about.st_mode);
-    return folder ? mot_path_join(model, "model.safetensors") : mot_text(model);
-}
-
 /* Without a source: the run's own data. */
 static enum mot_status own_source(const struct mot_subject *s, const char *model, const char **out)
 {
@@ -176,11 +167,21 @@ static enum mot_status own_source(const struct mot_subject *s, const char *model
     return MOT_OK;
 }
 
+/* Refuses rows that the model cannot take. */
+static enum mot_status check_rows(const struct mot_subject *s, const struct mot_table *t)
+{
+    const struct mot_dataset *d = s->data;
+    size_t file = (size_t)d->file_rows * t->cols;
+    bool inside = t->x && d->train.x && t->x >= d->train.x && t->x < d->train.x + file;
+    uint32_t first = inside ? (uint32_t)((size_t)(t->x - d->train.x) / t->cols) : 0;
+    return mot_net_check(&s->net, t, d->name, inside ? d->file_row : NULL, first);
+}
+
 enum mot_status mot_subject_open(const char *model, const char *source, enum mot_part part,
     const struct mot_setting *setting, size_t n, bool labels, struct mot_subject *out)
 {
     struct mot_subject s = { 0 };
-    char *path = model_path(model);
+    char *path = mot_model_path(model);
     enum mot_status status = mot_model_load(path, &s.model);
     free(path);
     if (status != MOT_OK) return status;
@@ -205,7 +206,7 @@ enum mot_status mot_subject_open(const char *model, const char *source, enum mot
         status = mot_net_open(kind, s.model->net.conf, &shape, &s.net);
         if (status == MOT_OK) MOT_ASSERT(s.net.dim == s.model->net.dim);
         for (size_t i = 0; i < s.tables && status == MOT_OK && kind->check; i++)
-            status = kind->check(&s.net, &s.table[i]);
+            status = check_rows(&s, &s.table[i]);
     }
     if (status != MOT_OK) {
         mot_subject_close(&s);

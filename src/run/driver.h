@@ -37,6 +37,17 @@ struct mot_driver_options {
     bool own_rows;
     /* sim, with faults: how many messages may be in flight before others wait; 0: the planned number */
     uint32_t frames;
+    /* sim: replicas that make the same step make it one by one, each into its own buffer, as live ones do */
+    bool apart;
+};
+
+/* The memory of a run in one process, in bytes. Of buffers more is reserved than used: address space for the
+ * worst case, of which `buffer_count` are expected to be touched. */
+struct mot_memory_plan {
+    uint64_t data, buffers, states, events, scratch, evaluation, total;
+    uint64_t buffer_count, buffers_reserved;
+    uint32_t threads;  /* that have scratch of their own */
+    const char *fewer; /* what there must be fewer of for fewer such threads: "workers" */
 };
 
 struct mot_driver {
@@ -50,6 +61,8 @@ struct mot_driver {
      * first leads: only it prints and writes. NULL: a single process. */
     enum mot_status (*fits)(const struct mot_ranks *, const struct mot_experiment *);
     uint32_t (*rank)(const struct mot_ranks *);
+    /* What such a run takes; of several processes, the first. */
+    enum mot_status (*plan)(const struct mot_driver_options *, struct mot_memory_plan *out);
 };
 extern const struct mot_driver mot_driver_sim, mot_driver_threads, mot_driver_mpi, mot_driver_replay;
 

@@ -45,6 +45,8 @@ bool mot_gradient_slice(struct mot_gradient_run *r, void *scratch)
         uint32_t want = MOT_SLICE_ROWS;
         if (there < want) want = (uint32_t)there;
         if (r->left < want) want = (uint32_t)r->left;
+        /* A row left over would have no variance: the last two slices share it. */
+        if (mot_net_least(net) > 1 && (there < r->left ? there : r->left) == MOT_SLICE_ROWS + 1) want--;
         got = want ? mot_sample(&r->problem->sampler, t->part, t->draw, (uint32_t)r->in_term, want, row) : 0;
         if (got == 0) { /* the term is done, or its data has run out */
             r->at++;
@@ -146,10 +148,9 @@ void mot_evaluator_close(struct mot_evaluator *e)
     free(e);
 }
 
-/* One set of lanes for the full gradient, one for the parts' gradients. */
-size_t mot_evaluator_bytes(const struct mot_net *net)
+size_t mot_evaluator_bytes(const struct mot_net *net, unsigned threads)
 {
-    return 2 * LANES * (size_t)net->dim * sizeof(double);
+    return (LANES * sizeof(double) + (threads < LANES ? threads : LANES) * sizeof(float)) * (size_t)net->dim;
 }
 
 static struct mot_batch slice_of(const struct mot_table *t, uint32_t first, uint32_t end)

@@ -64,7 +64,8 @@ struct mot_evaluator;
 /* NULL if memory is refused. */
 struct mot_evaluator *mot_evaluator_open(const struct mot_problem *, struct mot_crew *);
 void mot_evaluator_close(struct mot_evaluator *);
-size_t mot_evaluator_bytes(const struct mot_net *);
+/* Without scratch: what the norm of the gradient takes, which the last evaluation of a run computes. */
+size_t mot_evaluator_bytes(const struct mot_net *, unsigned threads);
 /* Gives the same bits for any number of threads: rows go in fixed chunks, and chunks are added in order.
  * If memory is refused, the figure concerned is NaN and mot_memory_refused() is true. */
 struct mot_score mot_evaluate(struct mot_evaluator *, const float *x, unsigned what);

@@ -199,6 +199,14 @@ struct mot_heterogeneity mot_heterogeneity(const struct mot_problem *p, struct m
     return h;
 }
 
+size_t mot_heterogeneity_bytes(const struct mot_problem *p, unsigned threads)
+{
+    const uint32_t parts = p->sampler.parts->parts, lanes = parts < LANES ? parts : LANES;
+    const size_t busy = threads < lanes ? threads : lanes;
+    return threads * (size_t)p->net->dim * sizeof(float) +
+        (busy + lanes) * (size_t)p->net->trained * sizeof(double);
+}
+
 /* ---- What is looked at ----------------------------------------------------------------------- */
 
 struct mot_look mot_look_of_run(const struct mot_problem *p)

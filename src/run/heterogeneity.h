@@ -24,6 +24,8 @@ struct mot_look {
     uint32_t groups; /* groups into which a part's rows are split, for sigma^2 */
 };
 
+/* What it takes besides the threads' scratch. */
+size_t mot_heterogeneity_bytes(const struct mot_problem *, unsigned threads);
 /* Gives the same bits for any number of threads; each thread needs a scratch of the net's. Draws from no
  * stream of the run: the rows depend only on the seed and on the sizes of the parts, so every point of a
  * curve is measured on the same rows. */

@@ -173,6 +173,7 @@ struct mot_outcome {
     uint64_t *ends_at; /* live: [nodes], the update that each node's part of x is from; else
                                      * NULL */
     float *best;       /* best by validation, or NULL */
+    uint32_t buffers;  /* simulated: the most in use at once */
     struct mot_score best_score;
     uint64_t best_updates;
     struct mot_chance chance; /* filled in by the caller that has the data; else rows is 0 */

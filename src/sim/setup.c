@@ -1,9 +1,8 @@
 /* setup.c -- plans a run and reserves everything it will use. */
 #include "sim/channel.h"
+#include "run/memory_plan.h"
 #include "run/world.h"
 #include "base/memory.h"
-#include "base/words.h"
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,22 +28,16 @@ static uint64_t events_of(
     return 2 * (w->nodes + n->sends + n->works + n->alarms + colls + faults + feeds + steps) + 64;
 }
 
-static uint64_t table_bytes(const struct mot_table *t)
-{
-    uint64_t cells = t->x ? (uint64_t)t->rows * t->cols * 4
-        : t->row_at       ? t->row_at[t->rows] * 8 + (uint64_t)t->rows * 8
-                          : 0;
-    return cells + (uint64_t)t->rows * 4;
-}
-
 static void plan_from(const struct mot_experiment *x, const struct mot_problem *p, const struct mot_world *w,
-    const struct mot_needs *n, struct mot_sim_memory *out)
+    const struct mot_needs *n, struct mot_memory_plan *out)
 {
-    const struct mot_net *net = p->net;
+    const unsigned threads = (unsigned)x->sim.threads;
     uint64_t per_coll = sizeof(struct mot_slice) + sizeof(double[MOT_SCALARS]) + sizeof(mot_time) +
         sizeof(uint64_t) + mot_sim_buckets(w) * sizeof(struct mot_coll_progress);
-    *out = (struct mot_sim_memory){ .buffer_count = buffers_of(n, w) };
-    out->buffers = out->buffer_count * ((uint64_t)((net->dim + 15u) & ~15u) * 4 + 8);
+    uint64_t buffers = buffers_of(n, w);
+    *out = (struct mot_memory_plan){
+        .buffer_count = buffers, .buffers_reserved = buffers, .threads = threads, .fewer = "sim.threads"
+    };
     out->states = n->states + w->nodes * (sizeof(struct sim_node) + sizeof(struct mot_nic)) +
         n->works * sizeof(struct sim_work) + n->terms * sizeof(struct mot_term) +
         n->alarms * sizeof(struct sim_alarm) + held_bytes_of(x, w) +
@@ -52,35 +45,27 @@ static void plan_from(const struct mot_experiment *x, const struct mot_problem *
     out->events = events_of(n, x, w) * sizeof(struct mot_pending) +
         n->sends * (sizeof(struct mot_message) + 4) + mot_outbox_room(&n->most) * sizeof(struct mot_effect) +
         mot_channel_bytes(n, x, w);
-    out->scratch = 2 * (uint64_t)x->sim.threads * mot_gradient_scratch(p);
-    out->evaluation = mot_evaluator_bytes(net) + (2 + 4 * x->sim.threads) * (uint64_t)net->dim * 4;
-    out->data = table_bytes(&p->data->train) + table_bytes(&p->data->valid) + table_bytes(&p->data->test);
-    out->total = out->buffers + out->states + out->events + out->scratch + out->evaluation + out->data;
+    out->scratch = threads * (uint64_t)mot_gradient_scratch(p);
+    mot_memory_plan_fill(out, x, p, threads, 1 /* the mean of workers' models */);
 }
 
-enum mot_status mot_sim_plan_memory(const struct mot_experiment *x, const struct mot_problem *p,
-    const struct mot_optim *optim, struct mot_sim_memory *out)
+enum mot_status mot_sim_plan(const struct mot_driver_options *o, struct mot_memory_plan *out)
 {
     struct mot_world w;
-    enum mot_status status = mot_world_open(x, p, optim, &w);
+    enum mot_status status = mot_world_open(o->experiment, o->problem, o->optim, &w);
     if (status != MOT_OK) return status;
-    struct mot_needs need = mot_needs_of(x, &w);
-    plan_from(x, p, &w, &need, out);
+    struct mot_needs need = mot_needs_of(o->experiment, &w);
+    plan_from(o->experiment, o->problem, &w, &need, out);
     mot_world_close(&w);
+    mot_sim_expect(o, false, 0, out);
     return MOT_OK;
 }
 
-/* Refuses a plan that exceeds the machine's memory, rather than having the run killed half-way. */
-static enum mot_status check_memory(const struct mot_experiment *x, const struct mot_sim_memory *plan)
+static enum mot_status check_memory(const struct mot_driver_options *o, struct mot_memory_plan *plan)
 {
-    uint64_t have = mot_machine_memory();
-    char need_text[32], have_text[32];
-    if (x->sim.overcommit || plan->total < have / 10 * 9) return MOT_OK;
-    return mot_fail(MOT_EUSAGE,
-        "this run may need %s of memory (%llu buffers of the model's size); the machine has %s. Use fewer "
-        "workers or a smaller model, or --sim-overcommit true if you know that it needs less",
-        mot_show_size((double)plan->total, need_text, sizeof(need_text)),
-        (unsigned long long)plan->buffer_count, mot_show_size((double)have, have_text, sizeof(have_text)));
+    if (o->experiment->sim.overcommit || !mot_memory_plan_exceeds(plan)) return MOT_OK;
+    mot_sim_expect(o, false, 0, plan);
+    return mot_memory_plan_check(o->experiment, plan);
 }
 
 /* ---- Reserving --------------------------------------------------------------------------- */
@@ -219,13 +204,13 @@ enum mot_status mot_sim_open(const struct mot_driver_options *o, struct sim **ou
     if (o->watch) s->watch = *o->watch;
     if ((status = mot_world_open(s->x, s->problem, o->optim, &s->world)) != MOT_OK) goto out_close;
     struct mot_needs need = mot_needs_of(s->x, &s->world);
-    struct mot_sim_memory plan;
+    struct mot_memory_plan plan;
     plan_from(s->x, s->problem, &s->world, &need, &plan);
     if (buffers_of(&need, &s->world) >= UINT32_MAX || events_of(&need, s->x, &s->world) >= UINT32_MAX) {
         status = mot_fail(MOT_EUSAGE, "%u workers are too many for the simulator", s->world.workers);
         goto out_close;
     }
-    if ((status = check_memory(s->x, &plan)) != MOT_OK) goto out_close;
+    if ((status = check_memory(o, &plan)) != MOT_OK) goto out_close;
     status = open_nodes(s, &need);
     if (status == MOT_OK) status = open_feeds(s);
     if (status == MOT_OK) status = open_messages(s, &need);
@@ -236,7 +221,7 @@ enum mot_status mot_sim_open(const struct mot_driver_options *o, struct sim **ou
     if (status != MOT_OK) goto out_close;
     s->env = mot_env_of(s->x, &s->world, 0, 0, &s->pool, &s->outbox);
     /* If all replicas make the same step, compute it once. */
-    if (s->x->traits.model == MOT_MODEL_OF_ALL) s->env.memo = &s->memo;
+    if (s->x->traits.model == MOT_MODEL_OF_ALL && !o->apart) s->env.memo = &s->memo;
     s->unlooked = mot_sim_looks_after(&s->world);
     begin_counting(s);
     s->at_least = s->world.servers ? s->world.servers : s->world.workers;

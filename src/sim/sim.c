@@ -185,6 +185,7 @@ static void fill_outcome(struct sim *s, struct mot_outcome *out)
     for (mot_node i = 0; out->node && i < s->world.nodes; i++) out->node[i] = s->node[i].actor.tally;
     out->traffic = s->traffic;
     s->traffic.sent = NULL;
+    out->buffers = s->pool.used_most;
     mot_outcome_note(out, &s->notes);
     mot_outcome_missed(out, s->method, &s->world, s->node[mot_world_lead(&s->world)].actor.state);
     out->arena = s->arena;
@@ -234,8 +235,10 @@ static enum mot_status run(const struct mot_driver_options *o, struct mot_outcom
         mot_sim_evaluate(s, true);
         if (kept != MOT_OK) s->judge.status = kept;
     } else if (s->judge.status == MOT_EINTERRUPTED) {
+        /* No figures of a model of an earlier update, and no evaluation: whoever interrupts does not want to
+         * wait. */
         struct mot_moment m = mot_sim_moment(s);
-        m.score = s->judge.last.score;
+        if (s->judge.last.updates == m.updates) m.score = s->judge.last.score;
         s->judge.last = m;
     }
     fill_outcome(s, out);
@@ -247,4 +250,4 @@ out_close:
     return status;
 }
 
-const struct mot_driver mot_driver_sim = { .name = "sim", .run = run };
+const struct mot_driver mot_driver_sim = { .name = "sim", .run = run, .plan = mot_sim_plan };

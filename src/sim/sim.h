@@ -4,11 +4,10 @@
 
 #include "run/driver.h"
 
-/* The most that a run will reserve, in bytes. Planning allocates nothing. */
-struct mot_sim_memory {
-    uint64_t buffers, buffer_count, states, events, scratch, evaluation, data, total;
-};
-enum mot_status mot_sim_plan_memory(const struct mot_experiment *, const struct mot_problem *,
-    const struct mot_optim *, struct mot_sim_memory *out);
+enum mot_status mot_sim_plan(const struct mot_driver_options *, struct mot_memory_plan *out);
+
+/* Replaces the number of buffers in a plan, which is the most that there can be, by the number that a run is
+ * expected to touch, and so many `more`. apart: as in the options. */
+void mot_sim_expect(const struct mot_driver_options *, bool apart, uint32_t more, struct mot_memory_plan *);
 
 #endif

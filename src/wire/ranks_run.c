@@ -283,6 +283,12 @@ static void follow_run(struct mot_ranks *p, struct mot_outcome *out)
     if (p->peer[0].lost) obituary(p, out);
 }
 
+/* Rank 0 has a worker, unless it has the server to itself; and it evaluates. */
+static enum mot_status plan(const struct mot_driver_options *o, struct mot_memory_plan *out)
+{
+    return mot_live_plan(o, 1, true, out);
+}
+
 static enum mot_status fits(const struct mot_ranks *p, const struct mot_experiment *x)
 {
     if (x->mpi.fast && !p->transport->ops->reduce)
@@ -365,7 +371,7 @@ static enum mot_status run(const struct mot_driver_options *o, struct mot_outcom
 }
 
 const struct mot_driver mot_driver_mpi = {
-    .name = "mpi", .live = true, .run = run, .fits = fits, .rank = mot_ranks_rank
+    .name = "mpi", .live = true, .run = run, .fits = fits, .rank = mot_ranks_rank, .plan = plan
 };
 
 /* ---- A profile ------------------------------------------------------------------------ */

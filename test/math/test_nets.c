@@ -359,9 +359,8 @@ TEST(columns_that_are_no_words_are_refused)
     static const struct {
         float column;
         const char *says;
-    } wrong[] = { { 0.5f,
-                      "column 2 holds 0.5 in one row, expected the number of a word, 0 to 10; `data.scale" },
-        { 11, "column 2 holds 11 in one row" }, { -1, "column 2 holds -1" }, { NAN, "column 2 holds" },
+    } wrong[] = { { 0.5f, "column 1 holds 0.5, expected the number of a word, 0 to 10; `data.scale" },
+        { 11, "column 1 holds 11, expected" }, { -1, "column 1 holds -1" }, { NAN, "column 1 holds" },
         { 10, NULL } };
     for (size_t i = 0; i < MOT_COUNT(wrong); i++) {
         struct lab lab;
@@ -373,6 +372,10 @@ TEST(columns_that_are_no_words_are_refused)
             MOT_OK);
         CHECK_INT(lab.net.kind->check(&lab.net, &t), wrong[i].says ? MOT_EDATA : MOT_OK);
         if (wrong[i].says) CHECK_HAS(mot_error(), wrong[i].says);
+        static const uint32_t file_row[] = { 70, 71, 72 };
+        CHECK_INT(mot_net_check(&lab.net, &t, "words.csv", file_row, 1), wrong[i].says ? MOT_EDATA : MOT_OK);
+        if (wrong[i].says)
+            CHECK_HAS(mot_error(), "words.csv: row 72: model.layers: layer 1 (embedding): column 1");
         lab.x = mot_aligned(lab.net.dim * sizeof *lab.x), lab.scratch = mot_aligned(lab.net.scratch_bytes);
         mot_net_init(&lab.net, SEED, lab.x);
         /* a row of a stream, which nobody could check before, has no prediction; others have theirs */
@@ -569,6 +572,31 @@ TEST(layers_are_named_by_their_place_or_as_the_list_says)
     close_lab(&lab);
 }
 
+TEST(a_batch_of_one_row_is_refused_where_batch_norm_sees_one_number_a_channel)
+{
+    static const struct {
+        const char *layers, *place;
+    } lists[] = {
+        { "[batch_norm, flatten, {name: linear, out: classes}]", NULL },
+        { "[flatten, {name: linear, out: 4}, batch_norm, {name: linear, out: classes}]",
+            "layer 3 (batch_norm)" },
+        { "[mean_pool, {name: residual, layers: [relu, batch_norm]}, {name: linear, out: classes}]",
+            "layer 2.2 (batch_norm)" },
+        { "[flatten, {name: linear, out: 4}, {name: group_norm, groups: 1}, {name: linear, out: classes}]",
+            NULL },
+    };
+    for (size_t i = 0; i < MOT_COUNT(lists); i++) {
+        struct lab lab;
+        CHECK_INT(
+            open_net(&lab, lists[i].layers, "0", (struct mot_shape){ 72, 3, false, { 2, 6, 6 } }), MOT_OK);
+        CHECK_INT(mot_net_least(&lab.net), lists[i].place ? 2 : 1);
+        CHECK_INT(mot_net_check_batch(&lab.net, 2), MOT_OK);
+        CHECK_INT(mot_net_check_batch(&lab.net, 1), lists[i].place ? MOT_EUSAGE : MOT_OK);
+        if (lists[i].place) CHECK_HAS(mot_error(), lists[i].place);
+        close_lab(&lab);
+    }
+}
+
 TEST(a_wrong_list_is_refused_by_a_message_that_names_the_layer)
 {
     static const struct {
@@ -618,6 +646,25 @@ TEST(a_wrong_list_is_refused_by_a_message_that_names_the_layer)
             "layer 2 (conv): gives 4.57e+09 numbers for each row" },
         { "[flatten, {name: linear, out: 1000000}, {name: linear, out: 1000000}]",
             "layer 3 (linear): the network has 1e+12" },
+        /* a model file has each name once */
+        { "[{name: conv, as: a, out: 4, kernel: 1}, relu, flatten, {name: linear, as: a, out: classes}]",
+            "layer 4 (linear): its tensor would be named a.weight, as one of layer 1 is; name it otherwise "
+            "with `as`" },
+        { "[{name: conv, as: 2, out: 4, kernel: 1}, flatten, {name: linear, out: classes}]",
+            "layer 3 (linear): its tensor would be named 2.weight, as one of layer 1 is" },
+        { "[{name: conv, as: r.1, out: 2, kernel: 1}, {name: residual, as: r, layers: [relu, batch_norm]}]",
+            "layer 2.2 (batch_norm): its tensor would be named r.1.weight, as one of layer 1 is" },
+        { "[{name: conv, as: r.downsample.1, out: 2, kernel: 1}, {name: residual, as: r, shortcut: conv, "
+          "layers: [{name: conv, out: 4, kernel: 1}]}]",
+            "layer 2 (residual): its tensor would be named r.downsample.1.weight, as one of layer 1 is" },
+        /* a layer of a residual has a number of its own */
+        { "[relu, {name: residual, layers: [relu, {name: conv, out: 4}]}]",
+            "layer 2.2 (conv): kernel is missing" },
+        { "[relu, {name: residual, layers: [relu, {name: conv, out: 4, kernel: 9}]}, relu]",
+            "layer 2.2 (conv): its window is 9x9" },
+        { "[{name: residual, layers: [{name: residual, layers: [relu, conf]}]}]",
+            "layer 1.1.2: there is no layer 'conf'" },
+        { "[{name: residual, layers: [relu, relu]}, conf]", "layer 2: there is no layer 'conf'" },
     };
     for (size_t i = 0; i < MOT_COUNT(wrong); i++) {
         struct lab lab;

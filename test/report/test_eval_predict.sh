@@ -92,4 +92,19 @@ check a_word_that_training_did_not_have_is_named says 3 "odd.csv:3: column 'sex'
 check and_may_be_none_of_the_known_ones [ "$("$motley" predict "$folder/ship" "$folder/odd.csv" --unknown zeros | wc -l)" = 2 ]
 "$motley" eval "$folder/ship" "$folder/ship.csv" --part all --json >"$folder/ship.json"
 check eval_reads_gaps_and_words_as_training_did [ "$(value accuracy "$folder/ship.json")" = 1.0 ]
+same_predictions() { # --out -: on standard output
+    "$motley" predict "$model" digits >"$folder/printed" && "$motley" predict "$model" digits --out - >"$folder/dash" &&
+        [ ! -e - ] && cmp "$folder/printed" "$folder/dash"
+}
+check "predict --out - prints" same_predictions
+from_folder() { # --from takes what eval takes
+    for from in "$model" "$folder/run"; do
+        "$motley" sim --json --data digits --model softmax --workers 2 --stop-updates 3 --from "$from" \
+            >"$folder/from.json" || return 1
+        value model_hash "$folder/from.json" >>"$folder/hashes"
+    done
+    [ "$(sort -u "$folder/hashes" | wc -l)" = 1 ]
+}
+check "a run starts from a run's folder as from its model" from_folder
+
 exit $failed

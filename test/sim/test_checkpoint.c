@@ -288,6 +288,33 @@ TEST(a_run_resumed_with_less_time_than_it_has_had_does_not_go_back)
     scratch_remove(folder);
 }
 
+static volatile sig_atomic_t stop_at_tick;
+
+static void interrupt_later(void *told, const struct mot_moment *m)
+{
+    (void)told;
+    stop_at_tick = m->updates > 0;
+}
+
+TEST(an_interrupted_run_has_no_figures_of_an_earlier_model)
+{
+    static const char *const every[] = { "1000000 updates", "1 updates" };
+    for (int i = 0; i < 2; i++) {
+        struct run r = { 0 };
+        RUN_SET(&r, "data", "digits", "model", "softmax", "workers", "4", "stop.updates", "1000000",
+            "evaluate.every", every[i], "evaluate.heterogeneity", "never");
+        r.ways.interrupt = &stop_at_tick;
+        r.ways.tick = interrupt_later;
+        stop_at_tick = 0;
+        run_go(&r);
+        CHECK_INT(r.out.status, MOT_EINTERRUPTED);
+        CHECK(r.out.last.updates > 0);
+        CHECK(isnan(r.out.last.score.test_loss) == (i == 0));
+        CHECK(isnan(r.out.last.score.test_accuracy) == (i == 0));
+        run_free(&r);
+    }
+}
+
 TEST(an_interrupted_run_keeps_a_checkpoint)
 {
     struct run r = { .ways = { .replace = true } };

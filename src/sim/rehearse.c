@@ -1,0 +1,84 @@
+/* rehearse.c -- how many buffers a run uses: a short run of a tiny model over the same messages tells.
+ *
+ * A method's need() is the most that it can hold. Few runs come near it, and for a large model the difference
+ * is most of the memory. Who holds what when depends on jobs and messages alone, so the first rounds of the
+ * same run are simulated, as those of a phantom: messages of the same size, and no mathematics. */
+#include "base/memory.h"
+#include "math/models.h"
+#include "run/memory_plan.h"
+#include "sim/sim.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define WORKERS_MOST 256u /* with more, rounds take too long to be played */
+#define ROUNDS 4u
+#define FLOATS 4096u /* of the tiny model, about */
+
+/* The same tensors, each with its share of a few floats. */
+static void shrink(const struct mot_net *net, struct mot_model *still, struct mot_net *out)
+{
+    *still = *net->kind;
+    still->computes = false;
+    *out = *net;
+    out->kind = still;
+    out->segment = mot_new(net->segments, sizeof *out->segment);
+    out->dim = out->trained = 0;
+    out->scratch_bytes = 64;
+    for (uint32_t s = 0; s < net->segments; s++) {
+        struct mot_segment *to = &out->segment[s];
+        *to = net->segment[s];
+        to->len = (uint32_t)((uint64_t)to->len * FLOATS / net->dim) + 1;
+        if (to->len > net->segment[s].len) to->len = net->segment[s].len;
+        to->off = out->dim;
+        to->rank = 1, to->shape[0] = to->len;
+        out->dim += to->len;
+        if (net->segment[s].off < net->trained) out->trained = out->dim;
+    }
+}
+
+/* 0: the run cannot be played. */
+static uint32_t rehearse(const struct mot_driver_options *o, bool apart)
+{
+    const struct mot_experiment *x = o->experiment;
+    if (x->workers > WORKERS_MOST) return 0;
+    struct mot_model still;
+    struct mot_net net;
+    shrink(o->problem->net, &still, &net);
+    struct mot_experiment short_x = *x;
+    uint64_t updates = ROUNDS, batches = x->traits.batches ? x->traits.batches : 1;
+    updates += ROUNDS * ((x->workers + batches - 1) / batches);
+    if (updates < x->stop.updates) short_x.stop.updates = updates;
+    short_x.sim.overcommit = true;
+    short_x.sim.threads = 1;
+    struct mot_problem problem = *o->problem;
+    problem.net = &net;
+    struct mot_optim optim = *o->optim;
+    optim.net = &net;
+    float *x0 = mot_new(net.dim, sizeof *x0);
+    struct mot_driver_options played = { .experiment = &short_x,
+        .problem = &problem,
+        .optim = &optim,
+        .x0 = x0,
+        .hash = o->hash,
+        .apart = apart };
+    struct mot_outcome out;
+    uint32_t buffers = 0;
+    if (mot_driver_sim.run(&played, &out) == MOT_OK) {
+        buffers = out.buffers;
+        mot_outcome_close(&out);
+    }
+    free(x0);
+    free(net.segment);
+    return buffers;
+}
+
+void mot_sim_expect(
+    const struct mot_driver_options *o, bool apart, uint32_t more, struct mot_memory_plan *plan)
+{
+    uint64_t before = plan->buffer_count, used = rehearse(o, apart);
+    if (used == 0 || used + more >= before) return;
+    plan->total -= plan->buffers;
+    plan->buffers = plan->buffers / before * (used + more);
+    plan->total += plan->buffers;
+    plan->buffer_count = used + more;
+}

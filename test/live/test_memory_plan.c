@@ -1,0 +1,114 @@
+/* The memory that a run is said to take before it begins, and what it takes. */
+#include "base/memory.h"
+#include "run/memory_plan.h"
+#include "run/run.h"
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+static struct mot_memory_plan plan_of(struct run *r)
+{
+    struct mot_memory_plan plan = { 0 };
+    struct mot_driver_options o = {
+        .experiment = r->experiment, .problem = &r->job.problem, .optim = &r->job.optim
+    };
+    r->status = r->ways.driver->plan(&o, &plan);
+    return plan;
+}
+
+/* The most memory that a child has had, in bytes; it runs the experiment, or nothing. */
+static double peak_of(struct run *r)
+{
+    struct rusage used = { 0 };
+    int status = -1;
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        if (r) run_go(r);
+        _exit(r && r->status != MOT_OK);
+    }
+    if (child < 0 || wait4(child, &status, 0, &used) != child || status != 0) return NAN;
+    return (double)used.ru_maxrss * 1024;
+}
+
+/* A network's memory is its layers' outputs, an MLP's is its buffers and the sums of its gradients. */
+static const char *const models[] = {
+    "{name: network, layers: [{name: conv, out: 512, kernel: 1}, relu, {name: conv, out: 16, kernel: 3}, "
+    "batch_norm, mean_pool, flatten, {name: linear, out: classes}]}",
+    "{name: mlp, hidden: [1200, 1200]}",
+};
+
+static void set(struct run *r, const char *model, const char *workers, const char *method, bool live)
+{
+    RUN_SET(r, "data", "digits", "data.rows", "200", "model", model, "workers", workers, "method", method,
+        "batch", "8", "stop.updates", "12", "sim.threads", "2", "evaluate.every", "4 updates");
+    r->ways.driver = live ? &mot_driver_threads : &mot_driver_sim;
+}
+
+/* Stated over taken, which other programs do not change. */
+static void within(const char *model, const char *workers, const char *method, bool live)
+{
+    struct run planned = { 0 }, real = { 0 };
+    set(&planned, model, workers, method, live);
+    set(&real, model, workers, method, live);
+    CHECK_INT(mot_experiment_open(NULL, planned.setting, planned.settings, &planned.experiment), MOT_OK);
+    CHECK_INT(mot_job_open(planned.experiment, &planned.job), MOT_OK);
+    double stated = (double)plan_of(&planned).total;
+    CHECK_INT(planned.status, MOT_OK);
+    run_free(&planned);
+    double taken = peak_of(&real) - peak_of(NULL);
+    printf("  %s, %s workers, %s: stated %.1f MB, taken %.1f MB, %.1f %% off\n", live ? "threads" : "sim",
+        workers, method, stated / 1e6, taken / 1e6, 100 * (stated / taken - 1));
+    CHECK(fabs(stated / taken - 1) < 0.1);
+}
+
+TEST(the_memory_of_a_simulated_run_is_stated_within_ten_percent)
+{
+    if (SANITIZED) SKIP("a sanitizer takes memory of its own");
+    for (size_t i = 0; i < MOT_COUNT(models); i++) {
+        within(models[i], "1", "allreduce", false);
+        within(models[i], "8", "allreduce", false);
+        within(models[i], "8", "server", false);
+    }
+}
+
+TEST(the_memory_of_a_run_on_threads_is_stated_within_ten_percent)
+{
+    if (SANITIZED) SKIP("a sanitizer takes memory of its own");
+    for (size_t i = 0; i < MOT_COUNT(models); i++) {
+        within(models[i], "1", "allreduce", true);
+        within(models[i], "8", "allreduce", true);
+        within(models[i], "8", "server", true);
+    }
+}
+
+TEST(a_run_that_no_machine_has_the_memory_for_is_refused_and_its_largest_part_named)
+{
+    for (int live = 0; live < 2; live++) {
+        struct run r = { 0 };
+        RUN_SET(&r, "data", "digits", "workers", "8", "sim.threads", "8", "model",
+            "{name: network, layers: [{name: conv, out: 1000000, kernel: 1}, {name: conv, out: 1, kernel: "
+            "1}, mean_pool, flatten, {name: linear, out: classes}]}");
+        r.ways.driver = live ? &mot_driver_threads : &mot_driver_sim;
+        run_go(&r);
+        CHECK_INT(r.status, MOT_EUSAGE);
+        CHECK_HAS(mot_error(), "this run may need ");
+        CHECK_HAS(mot_error(), " for scratch (all layers' outputs for 128 rows, ");
+        CHECK_HAS(mot_error(), live ? "fewer workers" : "fewer sim.threads");
+        run_free(&r);
+    }
+    struct run r = { 0 };
+    RUN_SET(&r, "data", "digits");
+    CHECK_INT(mot_experiment_open(NULL, r.setting, r.settings, &r.experiment), MOT_OK);
+    struct mot_memory_plan plan = { .total = UINT64_MAX, .evaluation = UINT64_MAX / 2 };
+    CHECK_INT(mot_memory_plan_check(r.experiment, &plan), MOT_EUSAGE);
+    CHECK_HAS(mot_error(), " for evaluations");
+    plan = (struct mot_memory_plan){ .total = UINT64_MAX, .buffers = UINT64_MAX / 2, .buffer_count = 29 };
+    CHECK_INT(mot_memory_plan_check(r.experiment, &plan), MOT_EUSAGE);
+    CHECK_HAS(mot_error(), " for 29 buffers of the model's size");
+    plan = (struct mot_memory_plan){ .total = UINT64_MAX, .data = UINT64_MAX / 2 };
+    CHECK_INT(mot_memory_plan_check(r.experiment, &plan), MOT_EUSAGE);
+    CHECK_HAS(mot_error(), " for data. Use fewer rows");
+    mot_experiment_close(r.experiment);
+}
+
+TEST_MAIN()

@@ -46,7 +46,9 @@ static void plan_from(const struct mot_experiment *x, const struct mot_problem *
         n->sends * (sizeof(struct mot_message) + 4) + mot_outbox_room(&n->most) * sizeof(struct mot_effect) +
         mot_channel_bytes(n, x, w);
     out->scratch = threads * (uint64_t)mot_gradient_scratch(p);
-    mot_memory_plan_fill(out, x, p, threads, 1 /* the mean of workers' models */);
+    /* The mean of workers' models, and copies of those that are ahead: of one update or two. */
+    const uint32_t showing = mot_world_showing(x, w), copied = x->servers ? 2 : showing + showing / 2;
+    mot_memory_plan_fill(out, x, p, threads, showing > 1 ? 1 + copied : 1);
 }
 
 enum mot_status mot_sim_plan(const struct mot_driver_options *o, struct mot_memory_plan *out)

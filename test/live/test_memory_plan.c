@@ -68,6 +68,7 @@ TEST(the_memory_of_a_simulated_run_is_stated_within_ten_percent)
         within(models[i], "1", "allreduce", false);
         within(models[i], "8", "allreduce", false);
         within(models[i], "8", "server", false);
+        within(models[i], "4", "localsgd", false);
     }
 }
 

@@ -183,7 +183,7 @@ TEST(a_study_is_told_run_by_run)
     mot_serve_ended(s, MOT_OK, "out");
     char *page = get(port_of(s), "/");
     CHECK_HAS(page, "The study has ended. What it left is in out.");
-    CHECK_HAS(page, "By the 4 runs that ended so far:");
+    CHECK(!strstr(page, "ended so far:")); /* all have ended */
     CHECK_HAS(page, "crashed: a");
     CHECK_HAS(page, "softmax"); /* what all have in common */
     mot_serve_close(s);

@@ -87,6 +87,47 @@ TEST(stalls_that_never_let_a_job_end_end_the_run)
     CHECK_INT(o.last.updates, 0);
 }
 
+/* The commands with which a stalled worker, or one that is a million times slower, was found to be waited for
+ * while the others computed for ever. */
+static const char *const absent[] = {
+    "{workers: 4, faults: [{kind: stall, at: 200ms, for: 8760h, worker: 2}]}",
+    "{workers: [{count: 2, job_time: 1ms}, {job_time: 8760h}, {job_time: 1ms}]}",
+};
+
+TEST(a_worker_that_everybody_waits_for_for_ever_is_named)
+{
+    static const char *const methods[] = { "malenia", "ringleader" };
+    for (size_t i = 0; i < (SANITIZED ? 1 : MOT_COUNT(methods) * MOT_COUNT(absent)); i++) {
+        struct run r = { 0 };
+        RUN_SET(&r, BASE, "batch", "1", "method", methods[i % 2], "stop.updates", "1000", "cluster",
+            absent[i / 2]);
+        run_go(&r);
+        CHECK_INT(r.out.status, MOT_EDEADLINE);
+        CHECK_TEXT(r.out.ended_by, "no_progress");
+        CHECK_INT(r.out.stuck_by, MOT_STUCK_WAIT);
+        CHECK_INT(r.out.stuck_node, 2);
+        CHECK(r.out.stuck_count >= 1000000 && r.out.last.updates < 1000);
+        run_free(&r);
+    }
+}
+
+TEST(passes_end_a_run_that_makes_no_update_any_more)
+{
+    static const char *const methods[] = { "malenia", "ringleader" };
+    for (size_t i = 0; i < MOT_COUNT(methods) * MOT_COUNT(absent); i++) {
+        struct run r = { 0 };
+        RUN_SET(
+            &r, BASE, "batch", "1", "method", methods[i % 2], "stop.epochs", "20", "cluster", absent[i / 2]);
+        run_go(&r);
+        CHECK_INT(r.out.status, MOT_OK);
+        CHECK_TEXT(r.out.ended_by, "epochs");
+        CHECK(r.out.last.epochs >= 20 && r.out.last.epochs < 150);
+        CHECK_INT(r.out.stuck_by, MOT_STUCK_WAIT);
+        CHECK_INT(r.out.stuck_node, 2);
+        run_free(&r);
+    }
+}
+
 TEST(losses_before_the_first_update_end_the_run_however_late_they_are_noticed)
 {
     static const char *const methods[] = { "server", "malenia", "fedbuff", "ca2fl", "ringmaster", "gasync",

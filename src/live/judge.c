@@ -115,6 +115,7 @@ bool mot_live_judge_wants_end(struct mot_live_judge *j)
     else if (mot_memory_refused()) mot_judge_end(&j->judge, MOT_ESYSTEM, "memory");
     else if (x->stop.time != MOT_NEVER && mot_live_now(j->live) >= x->stop.time)
         mot_judge_end(&j->judge, MOT_OK, "time");
+    else if (mot_live_overdue(j->lead)) mot_judge_end(&j->judge, MOT_OK, "epochs");
     else if (j->live->own_pace) {
         if ((by = pace_ends(j))) mot_judge_end(&j->judge, MOT_OK, by);
     } else if (mot_live_judge_several(j) && all_have_ended(j, &by)) mot_judge_end(&j->judge, MOT_OK, by);

@@ -261,7 +261,7 @@ static enum mot_status run_job(const struct cli_args *args, const struct mot_job
             (unsigned long long)out.last.updates, mot_plural(out.last.updates));
     if ((status == MOT_EDATA || status == MOT_ESYSTEM || status == MOT_EUSAGE) && out.trouble)
         mot_fail(status, "the source of worker %u: %s", out.troubled, out.trouble);
-    if (status == MOT_EDEADLINE || out.stuck_by) {
+    if (status == MOT_EDEADLINE || (status != MOT_OK && out.stuck_by)) {
         char why[240];
         mot_stuck_how(&out, why, sizeof why);
         mot_fail(status, "the run stopped making progress after %llu update%s: %s",

@@ -112,7 +112,8 @@ bool mot_live_judge_wants_end(struct mot_live_judge *j)
         .interrupted = j->interrupt && *j->interrupt,
         .time = x->stop.time != MOT_NEVER && mot_live_now(j->live) >= x->stop.time };
     if (mot_judge_decide(&j->judge, &facts)) return true;
-    if (j->live->own_pace) facts.done = pace_ends(j); /* which asks all workers */
+    if (mot_live_overdue(j->lead)) facts.done = "epochs";
+    else if (j->live->own_pace) facts.done = pace_ends(j); /* which asks all workers */
     else if (mot_live_judge_several(j)) facts.done = all_have_ended(j);
     return mot_judge_decide(&j->judge, &facts);
 }

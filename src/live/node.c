@@ -1,6 +1,7 @@
 #include "live/node_parts.h"
 #include "base/memory.h"
 #include "base/stopwatch.h"
+#include "run/judge.h"
 #include "run/world.h"
 #include <math.h>
 #include <stdlib.h>
@@ -51,6 +52,16 @@ static bool epochs_are_over(const struct mot_live_node *n)
     const struct mot_live *l = n->live;
     if (l->course.known || isnan(l->experiment->stop.epochs)) return false; /* avoids asking all workers */
     return mot_live_epochs(n) >= l->experiment->stop.epochs;
+}
+
+/* As sim/stuck.c has it. Samples are judged at updates, and this is for runs that make none any more. */
+bool mot_live_overdue(const struct mot_live_node *n)
+{
+    const struct mot_live *l = n->live;
+    bool absent = false;
+    if (!n->drawn || n->fruitless < MOT_OVERDUE_JOBS(l->world.workers) || !epochs_are_over(n)) return false;
+    for (mot_node i = 0; i < l->world.workers; i++) absent |= n->seen[i] == n->drawn[i];
+    return absent;
 }
 
 bool mot_live_node_done(const struct mot_live_node *n)
@@ -218,6 +229,7 @@ static void advance(void *node, struct mot_actor *actor)
         return;
     }
     if (n->placed) memcpy(n->placed, n->place, l->world.workers * sizeof(*n->placed));
+    n->fruitless = 0;
     if (n->drawn) memcpy(n->drawn, n->seen, l->world.workers * sizeof(*n->drawn));
     if (n->took) memcpy(n->took, n->taken, l->world.workers * sizeof(*n->took));
     if (mot_live_shows(n)) mot_live_show_due(n);
@@ -320,6 +332,7 @@ static void receive(struct mot_live_node *n, struct mot_arrival *a)
     case MOT_ARRIVAL_MESSAGE:
         if (a->message.from < n->live->world.workers) {
             n->seen[a->message.from] = a->sender_samples;
+            n->fruitless++;
             if (n->place) n->place[a->message.from] = a->place;
             if (n->taken) n->taken[a->message.from]++;
         } else if (n->rests) {

@@ -52,6 +52,7 @@ struct mot_live_node {
     /* [workers]: samples that each had computed when it last sent to this node */
     uint64_t *seen;
     uint64_t *drawn; /* [workers]: `seen` at this node's last update; only for a lead with a server's model */
+    uint64_t fruitless; /* messages from workers since then */
     /* rests.h. A worker: what it had left. A server: [workers], messages of each that it has taken in; and
      * that it had taken in by its last update. NULL: checkpoints do not have this */
     struct mot_rests *rests;
@@ -81,6 +82,8 @@ uint64_t mot_live_samples(const struct mot_live_node *);
 /* Samples computed; for a server, as far as it knows. */
 uint64_t mot_live_computed(const struct mot_live_node *);
 double mot_live_epochs(const struct mot_live_node *);
+/* A server: stop.epochs are over, but no update comes, as the method waits for a worker. */
+bool mot_live_overdue(const struct mot_live_node *);
 uint64_t mot_live_updates(const struct mot_live_node *); /* the run's, as far as the lead knows */
 /* Whether the node has made the run's last update, by stop.updates or stop.epochs. Servers with a range
  * each reach the same update, each from its own arrivals. */

@@ -60,6 +60,12 @@ void mot_stuck_how(const struct mot_outcome *o, char *into, size_t size)
         snprintf(into, size,
             "in %llu stalls and partitions nothing arrived from any worker; check cluster.faults", count);
         return;
+    case MOT_STUCK_WAIT:
+        snprintf(into, size,
+            "the next one waits for worker %u, which ended no job while others ended %llu; check its speed "
+            "and cluster.faults, or take a method that does not wait for everybody",
+            o->stuck_node, count);
+        return;
     }
 }
 
@@ -189,7 +195,7 @@ void mot_say_remedy(struct mot_words *w, const struct mot_facts *f)
             "large: try `--optimizer-lr %s`. ",
             f->o->chance.tested ? "test" : "training", loss_of(f), f->o->chance.loss, rate,
             mot_rate_words(suits).text);
-    else if (f->o->last.updates < FEW_UPDATES && stop)
+    else if (f->o->last.updates < FEW_UPDATES && stop && !f->o->stuck_by)
         mot_say(w, "It made only %" PRIu64 " update%s: let it make more (`--stop-%s`). ", f->o->last.updates,
             mot_plural(f->o->last.updates), by);
     else if (rate < suits / 4)

@@ -122,8 +122,8 @@ struct mot_fault_tally {
 };
 
 /* Why a run made no progress: a worker ended jobs in no time; workers were lost again and again; stalls
- * and network partitions let nothing through. */
-enum mot_stuck { MOT_STUCK_NOT, MOT_STUCK_SPIN, MOT_STUCK_LOSSES, MOT_STUCK_FAULTS };
+ * and network partitions let nothing through; all waited for a worker. */
+enum mot_stuck { MOT_STUCK_NOT, MOT_STUCK_SPIN, MOT_STUCK_LOSSES, MOT_STUCK_FAULTS, MOT_STUCK_WAIT };
 
 /* What a constant guess achieves, knowing only how often each answer occurs. */
 struct mot_chance {
@@ -186,7 +186,7 @@ struct mot_outcome {
     uint64_t model_hash; /* XXH64 of the little-endian floats */
     bool has_faults;
     struct mot_fault_tally faults;
-    enum mot_stuck stuck_by; /* if ended_by is "no_progress" */
+    enum mot_stuck stuck_by; /* if ended_by is "no_progress", or "epochs" without a last update */
     mot_node stuck_node;
     uint64_t stuck_count;
     bool has_peer; /* losing `peer` ended the run */

@@ -67,6 +67,7 @@ struct sim_channel {
     struct sim_fault *fault;           /* the listed ones, then RANDOM_SLOTS of each random kind */
     uint32_t faults, *active, actives; /* active: indices of the current ones */
     struct mot_rng arrivals[MOT_FAULTS_RANDOM];
+    uint64_t misses; /* random faults that found nobody to hit */
     uint64_t frames; /* sent so far; seeds each frame's fate */
     struct mot_fault_tally tally;
 };

@@ -12,7 +12,7 @@
 #include <xxhash.h>
 
 #define MAGIC "MOTLEYCP"
-#define VERSION 15u
+#define VERSION 16u
 #define KEY_BYTES 64
 
 struct visit {
@@ -321,6 +321,7 @@ static void visit_channel(struct visit *v, struct sim *s)
     if (c->actives > c->faults) c->actives = 0;
     visit_bytes(v, c->active, c->actives * sizeof(*c->active));
     for (int i = 0; i < MOT_FAULTS_RANDOM; i++) VISIT(v, c->arrivals[i]);
+    VISIT(v, c->misses);
     VISIT(v, c->frames);
     VISIT(v, c->tally);
 }

@@ -409,20 +409,92 @@ static bool nobody_lives(const struct sim *s)
     return true;
 }
 
+static bool is_arrival(const struct mot_pending *p)
+{
+    return p->kind == SIM_FAULT && p->instance == FAULT_ARRIVAL;
+}
+
+/* The first pending event that is no random fault; MOT_NEVER: there is none. */
+static mot_time first_other(const struct sim *s)
+{
+    mot_time first = MOT_NEVER;
+    for (uint32_t i = s->heap.hole; i < s->heap.n; i++) {
+        const struct mot_pending *p = &s->heap.e[i];
+        if (p->at < first && !is_arrival(p) && mot_sim_live(s, p)) first = p->at;
+    }
+    return first;
+}
+
 /* From when on random faults matter, usually now; MOT_NEVER: nothing else is pending, and faults bring nobody
  * back. If every worker of an elastic run is dead, faults can hit nobody until the next pending event, which
  * may be a year away, so they are skipped until then. */
 static mot_time goes_on(const struct sim *s)
 {
-    bool waits = s->world.elastic && nobody_lives(s);
+    if (s->world.elastic && nobody_lives(s)) return first_other(s);
+    for (uint32_t i = s->heap.hole; i < s->heap.n; i++)
+        if (!is_arrival(&s->heap.e[i]) && mot_sim_live(s, &s->heap.e[i])) return s->now;
+    return MOT_NEVER;
+}
+
+/* ---- Random faults without any effect ----------------------------------------------------------------
+ *
+ * They find nobody to hit, as all workers are dead or too many faults last already; or they slow links on
+ * which nothing is sent. They would tick on through an outage of a year. As arrivals are memoryless, those of
+ * the outage can be left out: the first one after it comes as if they had been drawn. But the first million
+ * is drawn, so that ordinary runs draw the same numbers whether anybody was there to be hit or not. */
+#define ALL_DRAWN 1000000u
+#define SURELY_OVER 40u /* means of an exponential time: longer ones do not occur */
+
+static bool can_be_hit(const struct sim *s, mot_node worker, uint32_t kind)
+{
+    const struct sim_node *n = &s->node[worker];
+    return !n->dead && (random_kind[kind] != MOT_FAULT_CRASH || !n->stopped); /* see crash() */
+}
+
+/* When the first of the kind's faults ends, all of whose slots are taken. */
+static mot_time first_end(const struct sim *s, uint32_t from, uint32_t end)
+{
     mot_time first = MOT_NEVER;
     for (uint32_t i = s->heap.hole; i < s->heap.n; i++) {
         const struct mot_pending *p = &s->heap.e[i];
-        if ((p->kind == SIM_FAULT && p->instance == FAULT_ARRIVAL) || !mot_sim_live(s, p)) continue;
-        if (!waits) return s->now;
-        if (p->at < first) first = p->at;
+        bool ends = p->kind == SIM_FAULT && p->instance == FAULT_END && p->index >= from && p->index < end;
+        if (ends && p->at < first && mot_sim_live(s, p)) first = p->at;
     }
     return first;
+}
+
+/* From when on faults of the kind may hit somebody; MOT_NEVER: they never will again. */
+static mot_time hits_again(const struct sim *s, uint32_t kind, uint32_t slot, uint32_t end)
+{
+    if (slot == end) return first_end(s, end - RANDOM_SLOTS, end);
+    for (mot_node i = 0; i < s->world.workers; i++)
+        if (can_be_hit(s, i, kind)) return s->now;
+    return first_other(s);
+}
+
+/* From when on slow links may be seen: those that are over before the next other event are not, as nothing is
+ * sent until then. */
+static mot_time seen_again(const struct sim *s, uint32_t kind, uint32_t from, uint32_t end)
+{
+    mot_time first = MOT_NEVER, lasts = s->channel->conf->rate[kind].lasts;
+    for (uint32_t i = s->heap.hole; i < s->heap.n; i++) {
+        const struct mot_pending *p = &s->heap.e[i];
+        bool own = is_arrival(p) && p->index == kind;
+        own |= p->kind == SIM_FAULT && p->instance == FAULT_END && p->index >= from && p->index < end;
+        if (p->at < first && !own && mot_sim_live(s, p)) first = p->at;
+    }
+    if (first == MOT_NEVER || lasts == MOT_NEVER) return first;
+    return (first - s->now) / SURELY_OVER > lasts ? first - SURELY_OVER * lasts : s->now;
+}
+
+/* When the next fault of the kind can have an effect, now that one arrives; MOT_NEVER: none can again. */
+static mot_time matters_again(const struct sim *s, uint32_t kind, uint32_t slot, uint32_t end, bool misses)
+{
+    const struct sim_channel *c = s->channel;
+    if (misses && c->misses > ALL_DRAWN) return hits_again(s, kind, slot, end);
+    if (random_kind[kind] == MOT_FAULT_SLOW_LINK && c->tally.slow_links > ALL_DRAWN)
+        return seen_again(s, kind, end - RANDOM_SLOTS, end);
+    return s->now;
 }
 
 static void random_fault(struct sim *s, uint32_t kind)
@@ -433,9 +505,12 @@ static void random_fault(struct sim *s, uint32_t kind)
     const struct mot_fault_rate *rate = &c->conf->rate[kind];
     mot_node victim = (mot_node)mot_rng_below(&c->arrivals[kind], s->world.workers);
     double lasts = mot_rng_exponential(&c->arrivals[kind]) * (double)rate->lasts;
-    expect_next(s, kind, after);
     uint32_t slot = c->conf->scheduled + kind * RANDOM_SLOTS, end = slot + RANDOM_SLOTS;
     while (slot < end && c->fault[slot].state != FAULT_IDLE) slot++;
+    bool misses = slot == end || !can_be_hit(s, victim, kind);
+    c->misses += misses;
+    if (after == s->now) after = matters_again(s, kind, slot, end, misses);
+    if (after != MOT_NEVER) expect_next(s, kind, after);
     if (slot == end || s->node[victim].dead) return;
     c->fault[slot].f = (struct mot_fault){ .kind = random_kind[kind],
         .at = s->now,

@@ -142,6 +142,16 @@ void mot_sim_look(struct sim *s)
     mot_judge_decide(&s->judge, &(struct mot_facts){ .done = by });
 }
 
+/* Epochs are judged at updates, so that a run ends with a model that everything it counts has gone into. But
+ * if no update comes, they end it all the same. */
+void mot_sim_overdue(struct sim *s)
+{
+    double epochs = epochs_of(s);
+    if (s->course.known || !(epochs >= s->x->stop.epochs)) return;
+    s->epochs = epochs; /* a resumed run is over, too */
+    mot_sim_look(s);
+}
+
 /* Handles what is due by updates and epochs. What is due by time is handled before the next event. */
 void mot_sim_due(struct sim *s)
 {

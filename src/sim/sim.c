@@ -111,8 +111,8 @@ static void end_by_clock(struct sim *s)
         return;
     }
     mot_fail(MOT_EUSAGE,
-        "the run's clock would pass 292 years after %llu update%s: a job or a message of this "
-        "cluster takes that long; check its speeds and links, or set stop.time",
+        "the run's clock would pass 292 years after %llu update%s: a job, a message or an outage of this "
+        "cluster takes that long; check its speeds, links and faults, or set stop.time",
         (unsigned long long)s->updates, mot_plural(s->updates));
     mot_judge_end(&s->judge, MOT_EUSAGE, "clock");
 }

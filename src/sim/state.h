@@ -44,6 +44,10 @@ struct sim_spin { /* per node: jobs and alarms that ended at this time, after th
 struct sim_fruitless {
     uint64_t losses, faults; /* since the last update; since anything from a worker arrived */
     mot_time since, longest_job, longest_message;
+    /* Since the last update: jobs that ended; how many of them while somebody ended none; when the current
+     * window of jobs began. */
+    uint64_t jobs, absent;
+    mot_time window;
 };
 
 struct sim_node {
@@ -308,6 +312,7 @@ void mot_faults_halt(struct sim *); /* nothing is pending: finds out who is miss
 
 /* stuck.c: counts what happens without progress; enough of it ends the run. */
 void mot_stuck_turn(struct sim *, mot_node); /* a job or an alarm of the node has ended */
+void mot_stuck_job(struct sim *);            /* a job has ended */
 void mot_stuck_lost(struct sim *, mot_node);
 void mot_stuck_fault(struct sim *);   /* a stall or a network partition begins */
 void mot_stuck_arrived(struct sim *); /* a message from a worker arrived */
@@ -326,6 +331,8 @@ void mot_sim_misses(struct sim *, mot_node); /* call before the node is lost */
 /* A later life has a model: it counts again as soon as it has made as many updates as the run. */
 void mot_sim_catches_up(struct sim *, mot_node);
 void mot_sim_progress(struct sim *); /* a node has advanced */
+/* Ends the run by stop.epochs though it has made no update since they were over. */
+void mot_sim_overdue(struct sim *);
 /* Ends the run if it is due: target, updates, epochs, or no data left. */
 void mot_sim_look(struct sim *);
 /* Evaluations and checkpoints that are due by updates or epochs. */

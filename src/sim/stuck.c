@@ -6,22 +6,31 @@
  *   losses  workers were lost and came back so often without an update that the next is out of reach
  *   faults  stalls and network partitions follow each other, and nothing from a worker has arrived in a
  *           thousand times what its longest job and message take
+ *   wait    workers ended a million jobs without an update, and in all that time there was one who ended
+ *           none: the method waits for it, while it is stalled or much slower than the others. If
+ *           stop.epochs are over, ten thousand jobs are enough, and the run ends by that
  *
  * Checkpoints keep all counts, so a resumed run ends where it would have. */
-#include "sim/state.h"
+#include "sim/channel.h"
 
 #define SPINS_MOST 30000u
 #define LOSSES_MOST 100000u
 #define FAULTS_MOST 1000000u
 #define EACH_WORKER 100u /* extra losses and faults allowed per worker: rounds of many suffer many */
 #define SPANS_MOST 1000u
+#define ABSENT_MOST 1000000u
+
+static void note_why(struct sim *s, enum mot_stuck by, mot_node node, uint64_t count)
+{
+    s->stuck_by = by;
+    s->stuck_node = node;
+    s->stuck_count = count;
+}
 
 static void give_up(struct sim *s, enum mot_status status, enum mot_stuck by, mot_node node, uint64_t count)
 {
     if (s->judge.ended) return;
-    s->stuck_by = by;
-    s->stuck_node = node;
-    s->stuck_count = count;
+    note_why(s, by, node, count);
     mot_judge_end(&s->judge, status, "no_progress");
 }
 
@@ -31,6 +40,40 @@ void mot_stuck_turn(struct sim *s, mot_node node)
     if (spin->at != s->now || spin->updates != s->updates)
         *spin = (struct sim_spin){ .at = s->now, .updates = s->updates };
     if (++spin->turns > SPINS_MOST) give_up(s, MOT_EDEADLINE, MOT_STUCK_SPIN, node, spin->turns - 1);
+}
+
+static bool told_lost(const struct sim *s, mot_node node)
+{
+    return s->node[node].dead && s->channel->health[node].told;
+}
+
+/* The worker that ended its last job longest ago, of those that somebody may wait for. */
+static mot_node longest_absent(const struct sim *s)
+{
+    mot_node who = s->world.workers;
+    mot_time last = MOT_NEVER;
+    for (mot_node i = 0; i < s->world.workers; i++) {
+        const struct sim_node *n = &s->node[i];
+        if (n->stopped || told_lost(s, i) || n->spin.at >= last) continue;
+        who = i;
+        last = n->spin.at;
+    }
+    return who;
+}
+
+void mot_stuck_job(struct sim *s)
+{
+    struct sim_fruitless *f = &s->fruitless;
+    uint64_t window = MOT_OVERDUE_JOBS(s->world.workers); /* in each of which it is seen who ended none */
+    if (f->jobs++ % window == 0) f->window = s->now;
+    if (f->jobs % window > 0) return;
+    mot_node who = longest_absent(s);
+    bool absent = who < s->world.workers && s->node[who].spin.at < f->window;
+    f->absent = absent ? f->absent + window : 0;
+    if (!absent || s->judge.ended) return;
+    mot_sim_overdue(s);
+    if (s->judge.ended) note_why(s, MOT_STUCK_WAIT, who, f->absent);
+    else if (f->absent >= ABSENT_MOST) give_up(s, MOT_EDEADLINE, MOT_STUCK_WAIT, who, f->absent);
 }
 
 void mot_stuck_lost(struct sim *s, mot_node node)
@@ -58,6 +101,6 @@ void mot_stuck_arrived(struct sim *s)
 
 void mot_stuck_updated(struct sim *s)
 {
-    s->fruitless.losses = 0;
+    s->fruitless.losses = s->fruitless.jobs = s->fruitless.absent = 0;
     mot_stuck_arrived(s);
 }

@@ -293,6 +293,7 @@ static void end_work(struct sim *s, struct sim_work *w)
         return;
     }
     mot_stuck_turn(s, node);
+    mot_stuck_job(s);
     begin_next(s, node);
     mot_sim_step(s, node, &(struct mot_event){ .kind = MOT_EV_WORK, .work = &result });
     mot_pool_drop(&s->pool, result.grad);

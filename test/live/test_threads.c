@@ -58,6 +58,20 @@ TEST(data_that_runs_out_ends_a_run_on_threads)
     }
 }
 
+/* Epochs are judged at updates, of which there are no more once all wait for a worker that stands still. */
+TEST(passes_end_a_run_on_threads_that_makes_no_update_any_more)
+{
+    struct run r = { .ways = { .driver = &mot_driver_threads, .emulate = true } };
+    RUN_SET(&r, "data", "digits", "model", "softmax", "method", "malenia", "batch", "1", "stop.epochs", "3",
+        "stop.time", "600s", "cluster", "{network: none, workers: [{job_time: 1us}, {job_time: 8760h}]}");
+    run_go(&r);
+    CHECK_INT(r.status, MOT_OK);
+    CHECK_TEXT(r.out.ended_by, "epochs");
+    CHECK_INT(r.out.last.updates, 0);
+    CHECK(r.out.last.epochs >= 3);
+    run_free(&r);
+}
+
 TEST(a_target_ends_a_run_on_threads)
 {
     static const char *const methods[] = { "allreduce", "server", "async" };

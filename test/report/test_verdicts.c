@@ -263,8 +263,8 @@ static void ends(void)
     judged("the server is lost with the model");
     r.o.saved = true, r.o.saved_updates = 40;
     judged("the server is lost with the model, but for a checkpoint");
-    static const enum mot_stuck stuck[] = { MOT_STUCK_NOT, MOT_STUCK_SPIN, MOT_STUCK_LOSSES,
-        MOT_STUCK_FAULTS };
+    static const enum mot_stuck stuck[] = { MOT_STUCK_NOT, MOT_STUCK_SPIN, MOT_STUCK_LOSSES, MOT_STUCK_FAULTS,
+        MOT_STUCK_WAIT };
     for (size_t i = 0; i < MOT_COUNT(stuck); i++) {
         run_make(&r, &method_async, 4, 100);
         r.o.status = MOT_EDEADLINE, r.o.stuck_by = stuck[i], r.o.stuck_count = 1000, r.o.stuck_node = 3;

@@ -26,6 +26,7 @@
 struct mix {
     uint32_t workers, updates;
     bool timed, server_crashes; /* timed: it has a stop.time */
+    bool endless;               /* stalls and losses that last a year; faults that come all the time */
     char calm[300], cluster[2000], stop[24];
 };
 
@@ -81,7 +82,9 @@ static void say_fault(struct text *t, struct mot_rng *rng, struct mix *m)
         return;
     }
     if (strcmp(kind, "restart") != 0)
-        say(t, ", for: %s", ONE_OF(rng, "30ms", "500ms", "3s", stall ? "20s" : "8760h"));
+        say(t, ", for: %s",
+            stall && !m->endless ? ONE_OF(rng, "30ms", "500ms", "3s", "20s")
+                                 : ONE_OF(rng, "30ms", "500ms", "3s", "8760h"));
     if (strcmp(kind, "slow-link") == 0) say(t, ", factor: %s", ONE_OF(rng, "3", "1000"));
     if (strcmp(kind, "drop") == 0) say(t, ", probability: %s", ONE_OF(rng, "30%", "90%", "100%"));
     say_workers(t, rng, m->workers);
@@ -101,6 +104,19 @@ static void say_rates(struct text *t, struct mot_rng *rng)
         ONE_OF(rng, "0%", "5%"), ONE_OF(rng, "0%", "5%"), ONE_OF(rng, "0%", "3%"));
 }
 
+/* Faults beyond measure: outages of hours and years in which more faults find nobody to hit. */
+static void say_endless(struct text *t, struct mot_rng *rng)
+{
+    say(t, "detect: %s, ", ONE_OF(rng, "50ms", "30s", "2h", "8760h"));
+    say(t, "crash: %s/s, restart_after: %s, ", ONE_OF(rng, "0", "1", "1000"),
+        ONE_OF(rng, "never", "1ms", "30s", "1h", "8760h"));
+    say(t, "stall: %s/s, stall_for: %s, ", ONE_OF(rng, "0", "1", "1000"),
+        ONE_OF(rng, "20ms", "30s", "1h", "8760h"));
+    say(t, "slow_link: %s/s, partition: %s/s, partition_for: %s, ", ONE_OF(rng, "0", "1", "1000"),
+        ONE_OF(rng, "0", "0", "1", "1000"), ONE_OF(rng, "1ms", "30s", "8760h"));
+    say(t, "drop: %s", ONE_OF(rng, "0%", "2%"));
+}
+
 static struct mix mix_of(uint64_t seed, const struct mot_method *method)
 {
     struct mot_rng rng = mot_rng_at(seed, MOT_RNG_TEST, 5);
@@ -115,8 +131,10 @@ static struct mix mix_of(uint64_t seed, const struct mot_method *method)
     say(&t, "{%s, faults: {", m.calm);
     /* rates alone, a schedule alone, or both */
     uint32_t which = below(&rng, 3), faults = which == 0 ? 0 : 1 + below(&rng, 5);
-    if (which != 1) say_rates(&t, &rng);
-    if (which == 2) say(&t, ", ");
+    m.endless = seed % 25 == 24;
+    if (m.endless) say_endless(&t, &rng);
+    else if (which != 1) say_rates(&t, &rng);
+    if (faults && (m.endless || which != 1)) say(&t, ", ");
     if (faults) say(&t, "schedule: [");
     for (uint32_t i = 0; i < faults; i++) {
         if (i) say(&t, ", ");
@@ -207,6 +225,7 @@ static const char *wrong(
     if (o->last.events > EVENTS_MOST) return "it took too many events";
     if (!isfinite(o->last.score.train_loss)) return "its model is not finite";
     if (o->status == MOT_EPEER) return wrong_loss(m, method, o);
+    if (m->endless && o->stuck_by == MOT_STUCK_FAULTS) return NULL;
     if (o->status != MOT_OK) return "it ended with another status";
     bool whole = strcmp(o->ended_by, "updates") == 0;
     if (!whole && !(m->timed && strcmp(o->ended_by, "time") == 0)) return "it ended for another reason";

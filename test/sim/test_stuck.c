@@ -87,6 +87,59 @@ TEST(stalls_that_never_let_a_job_end_end_the_run)
     CHECK_INT(o.last.updates, 0);
 }
 
+/* The commands with which a stalled worker, or one that is a million times slower, was found to be waited for
+ * while the others computed for ever. */
+static const char *const absent[] = {
+    "{workers: 4, faults: [{kind: stall, at: 200ms, for: 8760h, worker: 2}]}",
+    "{workers: [{count: 2, job_time: 1ms}, {job_time: 8760h}, {job_time: 1ms}]}",
+};
+
+TEST(a_worker_that_everybody_waits_for_for_ever_is_named)
+{
+    static const char *const methods[] = { "malenia", "ringleader" };
+    for (size_t i = 0; i < (SANITIZED ? 1 : MOT_COUNT(methods) * MOT_COUNT(absent)); i++) {
+        struct run r = { 0 };
+        RUN_SET(&r, BASE, "batch", "1", "method", methods[i % 2], "stop.updates", "1000", "cluster",
+            absent[i / 2]);
+        run_go(&r);
+        CHECK_INT(r.out.status, MOT_EDEADLINE);
+        CHECK_TEXT(r.out.ended_by, "no_progress");
+        CHECK_INT(r.out.stuck_by, MOT_STUCK_WAIT);
+        CHECK_INT(r.out.stuck_node, 2);
+        CHECK(r.out.stuck_count >= 1000000 && r.out.last.updates < 1000);
+        run_free(&r);
+    }
+}
+
+TEST(passes_end_a_run_that_makes_no_update_any_more)
+{
+    static const char *const methods[] = { "malenia", "ringleader" };
+    for (size_t i = 0; i < MOT_COUNT(methods) * MOT_COUNT(absent); i++) {
+        struct run r = { 0 };
+        RUN_SET(
+            &r, BASE, "batch", "1", "method", methods[i % 2], "stop.epochs", "20", "cluster", absent[i / 2]);
+        run_go(&r);
+        CHECK_INT(r.out.status, MOT_OK);
+        CHECK_TEXT(r.out.ended_by, "epochs");
+        CHECK(r.out.last.epochs >= 20 && r.out.last.epochs < 150);
+        CHECK_INT(r.out.stuck_by, MOT_STUCK_WAIT);
+        CHECK_INT(r.out.stuck_node, 2);
+        run_free(&r);
+    }
+}
+
+TEST(losses_before_the_first_update_end_the_run_however_late_they_are_noticed)
+{
+    static const char *const methods[] = { "server", "malenia", "fedbuff", "ca2fl", "ringmaster", "gasync",
+        "ia2sgd" };
+    for (size_t m = 0; m < (SANITIZED ? 1 : MOT_COUNT(methods)); m++) {
+        struct mot_outcome o = go(methods[m], "1000", "{workers: 4, faults: {crash: 1000/s, detect: 30s}}");
+        CHECK_INT(o.status, MOT_EPEER);
+        CHECK_INT(o.stuck_by, MOT_STUCK_LOSSES);
+        CHECK_INT(o.last.updates, 0);
+    }
+}
+
 /* ---- Slow, but alive ------------------------------------------------------------------------------- */
 
 TEST(a_run_in_which_a_thousand_lives_give_one_update_goes_on)
@@ -121,6 +174,33 @@ TEST(a_year_in_which_nothing_happens_is_waited_for)
     o = go("async", "10", "{workers: [{count: 2, job_time: 8760h}]}");
     CHECK_INT(o.status, MOT_OK);
     CHECK(o.last.now >= 5 * YEAR);
+}
+
+/* In years in which all are dead or stalled, random faults would find nobody to hit billions of times. */
+TEST(years_in_which_faults_find_nobody_to_hit_are_passed_over)
+{
+    static const struct {
+        const char *method, *faults;
+        enum mot_status ends;
+        mot_time at_least;
+    } runs[] = {
+        { "server", "stall: 1/s, stall_for: 8760h", MOT_OK, 10 * YEAR },
+        { "allreduce", "stall: 1/s, stall_for: 8760h", MOT_OK, 10 * YEAR },
+        { "server", "stall: 1000/s, stall_for: 1h", MOT_OK, 100 * 3600 * SECOND },
+        { "allreduce", "stall: 1000/s, stall_for: 1h", MOT_OK, 100 * 3600 * SECOND },
+        { "localsgd", "stall: 1000/s, stall_for: 8760h, slow_link: 1/s", MOT_OK, 10 * YEAR },
+        { "server", "crash: 1/s, restart_after: 8760h, detect: 8760h", MOT_EPEER, YEAR / 20 },
+        { "server", "crash: 1/s, restart_after: never, detect: 8760h", MOT_EPEER, YEAR },
+        { "async", "crash: 1000/s, restart_after: 1h, detect: 2h", MOT_EPEER, 600 * SECOND },
+    };
+    for (size_t i = 0; i < MOT_COUNT(runs); i++) {
+        char cluster[120];
+        snprintf(cluster, sizeof cluster, "{workers: 6, faults: {%s}}", runs[i].faults);
+        struct mot_outcome o = go(runs[i].method, "100", cluster);
+        CHECK_INT(o.status, runs[i].ends);
+        CHECK_INT(o.stuck_by, MOT_STUCK_NOT);
+        CHECK(o.last.now > runs[i].at_least && o.last.events < 6000000);
+    }
 }
 
 TEST(frequent_stalls_that_leave_some_time_only_slow_a_run_down)

@@ -1,17 +1,17 @@
 /* run.c -- shared by `motley sim` and `motley train`: from the command line to the result. */
+#include "run.h"
 #include "api/job.h"
-#include "sim/sim.h"
-#include "base/json_text.h"
 #include "base/file.h"
+#include "base/json_text.h"
 #include "base/memory.h"
 #include "base/shown.h"
 #include "base/words.h"
-#include "run.h"
+#include "interrupt.h"
 #include "report/json.h"
 #include "report/report.h"
-#include "study/plan.h"
-#include "interrupt.h"
 #include "serve.h"
+#include "sim/sim.h"
+#include "study/plan.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

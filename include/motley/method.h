@@ -539,6 +539,7 @@ struct mot_traits {
      * update takes what comes */
     uint32_t round;
     bool asynchronous; /* an update need not take a gradient from every worker */
+    bool awaits_all;   /* updates wait for every worker, while those that are not awaited compute on */
     /* MOT_MODEL_OF_EACH: workers go at their own pace. The run's updates are the workers' steps together,
      * divided by the workers and rounded down; every worker goes on until the driver ends the run for all.
      * One that says mot_stop is out of data and still gets messages: others may need its answers. Models

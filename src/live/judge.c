@@ -105,6 +105,23 @@ static const char *pace_ends(struct mot_live_judge *j)
     return dry ? "data" : NULL;
 }
 
+/* As sim/stuck.c has it. Samples are judged at updates, and this is for runs that make none any more. */
+static bool is_overdue(struct mot_live_judge *j)
+{
+    const struct mot_live *l = j->live;
+    const struct mot_live_node *n = j->lead;
+    if (!l->experiment->traits.awaits_all || !n->drawn || n->fruitless < MOT_OVERDUE_JOBS(l->world.workers) ||
+        l->course.known || !(mot_live_epochs(n) >= l->experiment->stop.epochs))
+        return false;
+    mot_node absent = 0;
+    pthread_mutex_lock(&j->lock);
+    while (absent < l->world.workers && (j->lost[absent] || n->seen[absent] != n->drawn[absent])) absent++;
+    pthread_mutex_unlock(&j->lock);
+    j->awaited = absent;
+    j->overdue = absent < l->world.workers ? n->fruitless : 0;
+    return j->overdue > 0;
+}
+
 bool mot_live_judge_wants_end(struct mot_live_judge *j)
 {
     const struct mot_experiment *x = j->live->experiment;
@@ -112,7 +129,7 @@ bool mot_live_judge_wants_end(struct mot_live_judge *j)
         .interrupted = j->interrupt && *j->interrupt,
         .time = x->stop.time != MOT_NEVER && mot_live_now(j->live) >= x->stop.time };
     if (mot_judge_decide(&j->judge, &facts)) return true;
-    if (mot_live_overdue(j->lead)) facts.done = "epochs";
+    if (is_overdue(j)) facts.done = "epochs";
     else if (j->live->own_pace) facts.done = pace_ends(j); /* which asks all workers */
     else if (mot_live_judge_several(j)) facts.done = all_have_ended(j);
     return mot_judge_decide(&j->judge, &facts);
@@ -325,6 +342,11 @@ void mot_live_judge_close(struct mot_live_judge *j, struct mot_outcome *out)
         : j->judge.ended_by                             ? j->judge.ended_by
         : l->own_pace && m.updates < l->stop_at         ? "epochs"
                                                         : own_end(j);
+    if (j->overdue > 0 && strcmp(out->ended_by, "epochs") == 0) {
+        out->stuck_by = MOT_STUCK_WAIT;
+        out->stuck_node = j->awaited;
+        out->stuck_count = j->overdue;
+    }
     out->node = mot_new(l->world.nodes, sizeof(*out->node));
     out->ends_at = mot_new(l->world.nodes, sizeof(*out->ends_at));
     for (mot_node i = l->lead; i < l->lead + l->showing; i++) {

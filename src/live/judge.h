@@ -38,15 +38,17 @@ struct mot_live_judge {
     pthread_cond_t wake, taken; /* there is work; a job was taken */
     pthread_cond_t answered;    /* a worker has said what it had left, or is lost */
     bool busy, closing;
-    struct mot_live_job *ready;     /* jobs for the thread, oldest first */
-    struct mot_live_job *sets;      /* several: incomplete sets */
-    struct mot_live_job *final;     /* the run's end, if known before its nodes have ended */
-    struct mot_live_job *ending;    /* several: final models; moment and draws are the lead's at its end */
-    bool ends_early;                /* a node ended before live->stop_at */
-    bool *lost;                     /* [nodes] */
-    struct mot_gather *gathers;     /* those that workers may still answer */
-    struct mot_gather *last_rests;  /* one: of the lead's last update, once asked for */
-    uint64_t set_done;              /* several: update of the latest complete set */
+    struct mot_live_job *ready;    /* jobs for the thread, oldest first */
+    struct mot_live_job *sets;     /* several: incomplete sets */
+    struct mot_live_job *final;    /* the run's end, if known before its nodes have ended */
+    struct mot_live_job *ending;   /* several: final models; moment and draws are the lead's at its end */
+    bool ends_early;               /* a node ended before live->stop_at */
+    mot_node awaited;              /* by everybody, */
+    uint64_t overdue;              /* while this many messages came from others; 0: it need not end the run */
+    bool *lost;                    /* [nodes] */
+    struct mot_gather *gathers;    /* those that workers may still answer */
+    struct mot_gather *last_rests; /* one: of the lead's last update, once asked for */
+    uint64_t set_done;             /* several: update of the latest complete set */
     char stalled[MOT_LIVE_STALLED]; /* what progress says about a source that gives nothing */
     uint32_t lasts_missing;
     struct mot_piece *piece;          /* [nodes]: scratch for pieces, */

@@ -54,16 +54,6 @@ static bool epochs_are_over(const struct mot_live_node *n)
     return mot_live_epochs(n) >= l->experiment->stop.epochs;
 }
 
-/* As sim/stuck.c has it. Samples are judged at updates, and this is for runs that make none any more. */
-bool mot_live_overdue(const struct mot_live_node *n)
-{
-    const struct mot_live *l = n->live;
-    bool absent = false;
-    if (!n->drawn || n->fruitless < MOT_OVERDUE_JOBS(l->world.workers) || !epochs_are_over(n)) return false;
-    for (mot_node i = 0; i < l->world.workers; i++) absent |= n->seen[i] == n->drawn[i];
-    return absent;
-}
-
 bool mot_live_node_done(const struct mot_live_node *n)
 {
     return n->actor.advanced >= n->live->stop_at || epochs_are_over(n);

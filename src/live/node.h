@@ -82,8 +82,6 @@ uint64_t mot_live_samples(const struct mot_live_node *);
 /* Samples computed; for a server, as far as it knows. */
 uint64_t mot_live_computed(const struct mot_live_node *);
 double mot_live_epochs(const struct mot_live_node *);
-/* A server: stop.epochs are over, but no update comes, as the method waits for a worker. */
-bool mot_live_overdue(const struct mot_live_node *);
 uint64_t mot_live_updates(const struct mot_live_node *); /* the run's, as far as the lead knows */
 /* Whether the node has made the run's last update, by stop.updates or stop.epochs. Servers with a range
  * each reach the same update, each from its own arrivals. */

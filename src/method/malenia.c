@@ -140,6 +140,12 @@ static const struct mot_option malenia_options[] = {
     { .name = NULL },
 };
 
+static void malenia_traits(const void *p, uint32_t workers, struct mot_traits *t)
+{
+    mot_served_traits(p, workers, t);
+    t->awaits_all = true;
+}
+
 const struct mot_method mot_method_malenia = {
     .name = "malenia",
     .summary = "minibatch SGD in which all data weigh the same and fast workers' extra gradients reduce the "
@@ -156,7 +162,7 @@ const struct mot_method mot_method_malenia = {
              "Methods Under a Fixed Computation Model, NeurIPS 2023, Method 6.",
     .options = malenia_options,
     .conf_bytes = sizeof(struct malenia_conf),
-    .traits = mot_served_traits,
+    .traits = malenia_traits,
     .advise = mot_advise_served,
     .validate = malenia_validate,
     MOT_SERVED_BY(malenia),

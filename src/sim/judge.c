@@ -146,10 +146,8 @@ void mot_sim_look(struct sim *s)
  * if no update comes, they end it all the same. */
 void mot_sim_overdue(struct sim *s)
 {
-    double epochs = epochs_of(s);
-    if (s->course.known || !(epochs >= s->x->stop.epochs)) return;
-    s->epochs = epochs; /* a resumed run is over, too */
-    mot_sim_look(s);
+    if (s->course.known || !(epochs_of(s) >= s->x->stop.epochs)) return;
+    mot_judge_decide(&s->judge, &(struct mot_facts){ .done = "epochs" });
 }
 
 /* Handles what is due by updates and epochs. What is due by time is handled before the next event. */

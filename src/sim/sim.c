@@ -216,6 +216,7 @@ static enum mot_status run(const struct mot_driver_options *o, struct mot_outcom
         s->saved = true;
         s->saved_updates = s->updates;
         mot_sim_look(s);
+        mot_stuck_resumed(s);
     }
     bool was_over = o->settled && (s->judge.ended || time_is_up(s));
     if (o->begins && !was_over) status = o->begins(o->begins_self, mark);

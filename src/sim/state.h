@@ -44,9 +44,9 @@ struct sim_spin { /* per node: jobs and alarms that ended at this time, after th
 struct sim_fruitless {
     uint64_t losses, faults; /* since the last update; since anything from a worker arrived */
     mot_time since, longest_job, longest_message;
-    /* Since the last update: jobs that ended; how many of them while somebody ended none; when the current
-     * window of jobs began. */
-    uint64_t jobs, absent;
+    /* Jobs left in the current window, 0 between two; how many ended since the last update while somebody
+     * ended none; when the window began. */
+    uint64_t left, absent;
     mot_time window;
 };
 
@@ -313,6 +313,7 @@ void mot_faults_halt(struct sim *); /* nothing is pending: finds out who is miss
 /* stuck.c: counts what happens without progress; enough of it ends the run. */
 void mot_stuck_turn(struct sim *, mot_node); /* a job or an alarm of the node has ended */
 void mot_stuck_job(struct sim *);            /* a job has ended */
+void mot_stuck_resumed(struct sim *);        /* from a checkpoint, perhaps of a run that ended this way */
 void mot_stuck_lost(struct sim *, mot_node);
 void mot_stuck_fault(struct sim *);   /* a stall or a network partition begins */
 void mot_stuck_arrived(struct sim *); /* a message from a worker arrived */

@@ -6,9 +6,9 @@
  *   losses  workers were lost and came back so often without an update that the next is out of reach
  *   faults  stalls and network partitions follow each other, and nothing from a worker has arrived in a
  *           thousand times what its longest job and message take
- *   wait    workers ended a million jobs without an update, and in all that time there was one who ended
- *           none: the method waits for it, while it is stalled or much slower than the others. If
- *           stop.epochs are over, ten thousand jobs are enough, and the run ends by that
+ *   wait    the method awaits all workers, and these ended a million jobs without an update while one of
+ *           them ended none: it is stalled, or much slower than the others. If stop.epochs are over,
+ *           MOT_OVERDUE_JOBS are enough, and the run ends by that
  *
  * Checkpoints keep all counts, so a resumed run ends where it would have. */
 #include "sim/channel.h"
@@ -47,7 +47,7 @@ static bool told_lost(const struct sim *s, mot_node node)
     return s->node[node].dead && s->channel->health[node].told;
 }
 
-/* The worker that ended its last job longest ago, of those that somebody may wait for. */
+/* Of the workers that are awaited, the one that ended its last job (or alarm) longest ago. */
 static mot_node longest_absent(const struct sim *s)
 {
     mot_node who = s->world.workers;
@@ -61,19 +61,34 @@ static mot_node longest_absent(const struct sim *s)
     return who;
 }
 
+/* After a window of jobs in which `who` ended none. */
+static void waits_for(struct sim *s, mot_node who)
+{
+    if (s->judge.ended) return;
+    mot_sim_overdue(s);
+    if (s->judge.ended) note_why(s, MOT_STUCK_WAIT, who, s->fruitless.absent);
+    else if (s->fruitless.absent >= ABSENT_MOST)
+        give_up(s, MOT_EDEADLINE, MOT_STUCK_WAIT, who, s->fruitless.absent);
+}
+
 void mot_stuck_job(struct sim *s)
 {
     struct sim_fruitless *f = &s->fruitless;
-    uint64_t window = MOT_OVERDUE_JOBS(s->world.workers); /* in each of which it is seen who ended none */
-    if (f->jobs++ % window == 0) f->window = s->now;
-    if (f->jobs % window > 0) return;
+    if (!s->x->traits.awaits_all) return;
+    if (f->left == 0) {
+        f->left = MOT_OVERDUE_JOBS(s->world.workers);
+        f->window = s->now;
+    }
+    if (--f->left > 0) return;
     mot_node who = longest_absent(s);
     bool absent = who < s->world.workers && s->node[who].spin.at < f->window;
-    f->absent = absent ? f->absent + window : 0;
-    if (!absent || s->judge.ended) return;
-    mot_sim_overdue(s);
-    if (s->judge.ended) note_why(s, MOT_STUCK_WAIT, who, f->absent);
-    else if (f->absent >= ABSENT_MOST) give_up(s, MOT_EDEADLINE, MOT_STUCK_WAIT, who, f->absent);
+    f->absent = absent ? f->absent + MOT_OVERDUE_JOBS(s->world.workers) : 0;
+    if (absent) waits_for(s, who);
+}
+
+void mot_stuck_resumed(struct sim *s)
+{
+    if (s->fruitless.absent > 0 && s->fruitless.left == 0) waits_for(s, longest_absent(s));
 }
 
 void mot_stuck_lost(struct sim *s, mot_node node)
@@ -101,6 +116,6 @@ void mot_stuck_arrived(struct sim *s)
 
 void mot_stuck_updated(struct sim *s)
 {
-    s->fruitless.losses = s->fruitless.jobs = s->fruitless.absent = 0;
+    s->fruitless.losses = s->fruitless.left = s->fruitless.absent = 0;
     mot_stuck_arrived(s);
 }

@@ -69,6 +69,8 @@ TEST(passes_end_a_run_on_threads_that_makes_no_update_any_more)
     CHECK_TEXT(r.out.ended_by, "epochs");
     CHECK_INT(r.out.last.updates, 0);
     CHECK(r.out.last.epochs >= 3);
+    CHECK_INT(r.out.stuck_by, MOT_STUCK_WAIT); /* so that the verdict names the worker, as in the simulator */
+    CHECK_INT(r.out.stuck_node, 1);
     run_free(&r);
 }
 

@@ -216,6 +216,29 @@ static size_t lines_of(const char *name)
     return lines;
 }
 
+/* The first ends in the middle of a round, by epochs that the wait for a stalled worker used up. */
+TEST(a_run_that_ended_while_all_waited_goes_on_as_if_it_had_not)
+{
+    static const char *const methods[] = { "malenia", "ringleader" };
+    static const char *const stalled[] = { "data.rows", "200", "data.valid", "0", "batch", "1",
+        "optimizer.lr", "0.001", "evaluate.every", "1 epoch", "cluster",
+        "{network: none, workers: [{count: 3, job_time: 1ms}], "
+        "faults: [{kind: stall, at: 200ms, for: 20s, worker: 2}]}",
+        NULL };
+    for (size_t m = 0; m < MOT_COUNT(methods); m++)
+        goes_on_from(methods[m], "stop.epochs", "20", "400", stalled);
+    struct run r;
+    fresh_folder();
+    for (int resume = 0; resume < 2; resume++) {
+        simulate_until(&r, "malenia", "stop.epochs", "20", resume, stalled);
+        CHECK_TEXT(r.out.ended_by, "epochs");
+        CHECK_INT(r.out.stuck_by, MOT_STUCK_WAIT);
+        CHECK_INT(r.out.stuck_node, 2);
+        run_free(&r);
+    }
+    scratch_remove(folder);
+}
+
 /* `stop` and `checkpoint` may change, and with them the unit in
  * which evaluations and checkpoints are counted. */
 TEST(a_run_that_is_resumed_with_another_end_counts_in_the_new_units)

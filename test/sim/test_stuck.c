@@ -128,6 +128,26 @@ TEST(passes_end_a_run_that_makes_no_update_any_more)
     }
 }
 
+/* Rounds of more jobs than MOT_OVERDUE_JOBS in which some worker ends none, but nobody waits for it. */
+TEST(a_round_of_many_jobs_is_not_taken_for_a_wait)
+{
+    static const char *const round[][3] = {
+        { "{name: fedavg, clients: 2, epochs: 100}", "{workers: 4}", "600" },
+        { "{name: rennala, s: 20000}", "{workers: [{count: 3, job_time: 1ms}, {job_time: 8760h}]}", "50" },
+    };
+    for (size_t i = 0; i < MOT_COUNT(round); i++) {
+        struct run r = { 0 };
+        RUN_SET(&r, BASE, "batch", "1", "method", round[i][0], "cluster", round[i][1], "stop.epochs",
+            round[i][2]);
+        run_go(&r);
+        CHECK_INT(r.out.status, MOT_OK);
+        CHECK_TEXT(r.out.ended_by, "epochs");
+        CHECK_INT(r.out.stuck_by, MOT_STUCK_NOT);
+        CHECK(r.out.last.updates >= 1);
+        run_free(&r);
+    }
+}
+
 TEST(losses_before_the_first_update_end_the_run_however_late_they_are_noticed)
 {
     static const char *const methods[] = { "server", "malenia", "fedbuff", "ca2fl", "ringmaster", "gasync",

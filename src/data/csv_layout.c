@@ -122,6 +122,9 @@ const char *csv_split(char *record, size_t n, char separator, struct csv_fields 
         } else {
             while (p < end && !is_separator(separator, *p)) p++;
             field->n = (size_t)(p - field->text);
+            if (memchr(field->text, '\r', field->n))
+                return "a carriage return that no newline follows: save the file with Unix or Windows line "
+                       "ends";
             while (field->n && (field->text[field->n - 1] == ' ' || field->text[field->n - 1] == '\t'))
                 field->n--;
         }

@@ -470,6 +470,7 @@ static const struct damage {
     { MOT_FORMAT_CSV, TEXT("1e999,cat\n1,dog\n"), { "file:1:", "column 0: found '1e999'", "32-bit float" } },
     { MOT_FORMAT_CSV, TEXT("1,2,\n1,3,1\n"), { "file:1:", "column 2: found an empty cell", "a label" } },
     { MOT_FORMAT_CSV, TEXT("1,2,0\n\n1,2,0\n"), { "file:2:", "empty row", "line 3" } },
+    { MOT_FORMAT_CSV, TEXT("a,b,label\r1,2,0\r3,4,1\r"), { "file:1:", "carriage return", "line ends" } },
     { MOT_FORMAT_CSV, TEXT("1,2,0\n1,2,0\n1,\"2,0\n"), { "file:3:", "quote", "not closed" } },
     { MOT_FORMAT_CSV, TEXT("1,2,\"a\nb\"\n\"1\n\",\"2,0\n3,4,5\n"), { "file:4:", "quote", "not closed" } },
     { MOT_FORMAT_CSV, TEXT("1,2,\"a\nb\"\n1,2,\"a\nb\"\n1,\"2,0\n3,4,5\n"),

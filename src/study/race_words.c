@@ -57,6 +57,9 @@ static char *target_text(const struct mot_race *o, char *into, size_t size)
     return into;
 }
 
+const char mot_race_incomplete[] =
+    "the budget ran out; the same command continues, with a larger --budget if you give one";
+
 /* ---- Sentences ------------------------------------------------------------------------------------ */
 
 /* "1.41 times (1.11 to 1.62; median of 10 pairs of runs) as fast as async": the pairs' median need not be the

@@ -543,17 +543,18 @@ static bool has_rivals(const struct mot_race *o)
     return mot_race_order(o, order, MOT_RACE_ARMS) > 1;
 }
 
-/* Changes that cannot matter: a single worker has all labels and waits for nobody's messages, and half of a
- * bandwidth without limit has no limit either. */
+/* Changes that cannot have an effect: a single worker has all labels, and half of a bandwidth without limit
+ * has no limit either. The server's link counts whatever the file's method: others race, too. */
 static void find_pointless(struct mot_race *o, const struct mot_experiment *x)
 {
+    const struct mot_cluster *cluster = x->cluster;
     bool limited = false;
-    for (uint32_t i = 0; i < x->workers + x->servers; i++)
-        limited |= isfinite(x->cluster->machine[i].link.up) || isfinite(x->cluster->machine[i].link.down);
+    for (uint32_t i = 0; i <= cluster->workers; i++)
+        limited |= isfinite(cluster->machine[i].link.up) || isfinite(cluster->machine[i].link.down);
     for (size_t c = 0; c < MOT_RACE_CHANGES; c++) {
         bool links = strcmp(mot_race_changes[c].key, "cluster.links") == 0,
              labels = strcmp(mot_race_changes[c].key, "partition") == 0;
-        o->pointless[c] = ((links || labels) && x->workers == 1) || (links && !limited);
+        o->pointless[c] = (labels && x->workers == 1) || (links && !limited);
     }
 }
 

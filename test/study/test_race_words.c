@@ -252,4 +252,33 @@ TEST(a_leader_stays_the_fastest_only_where_every_seed_says_so_by_a_twentieth)
     }
 }
 
+/* Which changes a plan leaves out: one worker slower, half the bandwidth, skewed labels. */
+static bool leaves_out(const char *workers, const char *network, const char *server, const char *changes)
+{
+    char *cluster = mot_format("{network: %s, server: %s, workers: [{count: %s}]}", network, server, workers),
+         found[4];
+    struct mot_setting setting[] = { { "data", "digits", "--set" }, { "model", "softmax", "--set" },
+        { "cluster", cluster, "--set" }, { "stop.updates", "10", "--set" } };
+    struct mot_race dry = { .setting = setting, .settings = MOT_COUNT(setting), .dry_run = true };
+    bool fine = mot_race_run(&dry) == MOT_OK;
+    if (!fine) printf("  %s\n", mot_error());
+    for (size_t c = 0; c < MOT_RACE_CHANGES; c++) found[c] = dry.pointless[c] ? '-' : '+';
+    found[MOT_RACE_CHANGES] = '\0';
+    fine = fine && strcmp(found, changes) == 0;
+    if (!fine) printf("  %s workers, network %s, server %s: found %s\n", workers, network, server, found);
+    mot_race_close(&dry);
+    free(cluster);
+    return fine;
+}
+
+TEST(a_change_is_left_out_only_where_it_cannot_have_an_effect)
+{
+    const char *slow = "{bandwidth: 10Mbit}", *none = "none";
+    CHECK(leaves_out("4", slow, slow, "+++"));
+    CHECK(leaves_out("4", none, "{}", "+-+"));
+    CHECK(leaves_out("4", none, slow, "+++")); /* methods with a server race, too */
+    CHECK(leaves_out("1", slow, slow, "++-")); /* what it sends to a server takes time */
+    CHECK(leaves_out("1", none, "{}", "+--"));
+}
+
 TEST_MAIN()

@@ -302,9 +302,9 @@ enum mot_status cli_plan_here(const struct cli_args *args, json_t **plan_out, ch
         }
         free(train);
         if (status == MOT_OK && !recommends) {
-            char target[96];
-            status = mot_fail(MOT_EDEADLINE, "nothing to recommend: no run reached %s in time",
-                mot_answer_target(json_object_get(plan, "target"), target, sizeof(target)));
+            char *why = mot_race_nothing(&race);
+            status = mot_fail(MOT_EDEADLINE, "nothing to recommend: %s", why);
+            free(why);
         }
     }
     mot_race_close(&race);

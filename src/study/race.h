@@ -81,6 +81,8 @@ size_t mot_race_order(const struct mot_race *, const struct mot_racer **order, s
 bool mot_race_arrived(const struct mot_race *);
 /* What a plan that is not complete says of that. */
 extern const char mot_race_incomplete[];
+/* Why there is nothing to recommend. malloc'd. */
+char *mot_race_nothing(const struct mot_race *);
 /* The median over the race's runs, as a study counts them: INFINITY where half of them or more missed the
  * target; NaN: there is none. */
 double mot_race_median(const struct mot_racer *, enum mot_figure);

@@ -334,6 +334,13 @@ static char *nearest_text(const struct mot_race *o, const struct mot_racer *cons
         o->lr * ldexp(1, who->rate), title, mot_figure_show(best, kind->unit, value, sizeof(value)), seed);
 }
 
+char *mot_race_nothing(const struct mot_race *o)
+{
+    char target[96];
+    if (!isfinite(o->target_value)) return mot_text("no run ended with a figure to set a target by");
+    return mot_format("no run reached %s in time", target_text(o, target, sizeof(target)));
+}
+
 /* No run reached the target, so none is better than another: how near they came, and what to try. */
 static void recommend_nothing(
     const struct mot_race *o, const struct mot_racer *const *order, size_t n, json_t *all)

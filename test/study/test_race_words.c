@@ -201,6 +201,13 @@ TEST(where_no_run_reaches_the_target_nothing_is_recommended)
     CHECK(strstr(mot_json_get_text(plan, "answer"), "Try a higher stop.target"));
     CHECK(strstr(mot_json_get_text(plan, "answer"), "a training loss of 0.7000 (seed 1)"));
     json_decref(plan);
+    char *why = mot_race_nothing(&race);
+    CHECK_TEXT(why, "no run reached a training loss of 0.1 in time");
+    free(why);
+    race.target_value = NAN; /* no run ended with a figure */
+    why = mot_race_nothing(&race);
+    CHECK_TEXT(why, "no run ended with a figure to set a target by");
+    free(why);
 }
 
 TEST(where_few_runs_reach_it_the_method_with_most_is_recommended_and_how_few_is_said)

@@ -436,8 +436,7 @@ size_t mot_race_order(const struct mot_race *o, const struct mot_racer **order, 
     return n;
 }
 
-/* Whether `r` was clearly later than the leader in every pair so far, or all pairs together tell it apart. */
-static bool falls_out(const struct mot_racer *r, const struct mot_racer *leader)
+bool mot_race_clearly_later(const struct mot_racer *r, const struct mot_racer *leader)
 {
     bool clearly = true;
     size_t pairs = 0;
@@ -446,7 +445,13 @@ static bool falls_out(const struct mot_racer *r, const struct mot_racer *leader)
         clearly &= time_to(&r->run[s]) > CLEARLY * time_to(&leader->run[s]);
         pairs++;
     }
-    return (pairs >= 3 && clearly) || mot_race_compare(r, leader).verdict == MOT_BETTER;
+    return pairs >= 3 && clearly;
+}
+
+/* Whether `r` was clearly later than the leader in every pair so far, or all pairs together tell it apart. */
+static bool falls_out(const struct mot_racer *r, const struct mot_racer *leader)
+{
+    return mot_race_clearly_later(r, leader) || mot_race_compare(r, leader).verdict == MOT_BETTER;
 }
 
 /* Two seeds at a time, until one is left or all seeds are run. */

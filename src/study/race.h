@@ -90,6 +90,10 @@ size_t mot_race_reached(const struct mot_racer *, size_t *runs_out); /* how many
 /* Over the race's pairs: how many times sooner `b` was at the target than `a`. */
 struct mot_comparison mot_race_compare(const struct mot_racer *a, const struct mot_racer *b);
 
+/* Whether `r` took over 1.5 times as long as the leader, or missed the target, in each of their pairs, of
+ * which there are three or more. */
+bool mot_race_clearly_later(const struct mot_racer *r, const struct mot_racer *leader);
+
 /* What to run, why, by what margin, what else was tried and what would change it, as JSON (docs/plan.md);
  * and a study's document of those that raced, for the page. */
 json_t *mot_race_json(const struct mot_race *);

@@ -246,6 +246,17 @@ static char *pairs_text(size_t least, size_t most)
     return mot_format("%zu to %zu pairs of runs", least, most);
 }
 
+/* How clearly the method is behind the leader. It may have dropped out behind another that led then. */
+static const char *behind_words(
+    const struct mot_racer *r, const struct mot_racer *lead, const struct mot_comparison *c)
+{
+    size_t runs, reached = mot_race_reached(r, &runs);
+    if (c->verdict == MOT_BETTER) return "the next that can be told apart";
+    if (!mot_race_clearly_later(r, lead)) return "which had dropped out behind another method";
+    return reached < runs ? "which took more than half as long again, or missed the target, in each of them"
+                          : "which took more than half as long again in each of them";
+}
+
 /* Which others can be told apart from the leader, and which cannot. */
 static void put_others(const struct mot_racer *const *order, size_t n, json_t *all)
 {
@@ -269,10 +280,7 @@ static void put_others(const struct mot_racer *const *order, size_t n, json_t *a
     if (runner_up) {
         struct mot_comparison c = mot_race_compare(runner_up, lead);
         char *by = margin_text(&c, runner_up->name);
-        margin = mot_format("%s, %s", by,
-            c.verdict == MOT_BETTER || !isfinite(c.ratio)
-                ? "the next that can be told apart"
-                : "which took more than half as long again in each of them");
+        margin = mot_format("%s, %s", by, behind_words(runner_up, lead, &c));
         why = reason_text(lead, runner_up);
         free(by);
     }

@@ -158,6 +158,44 @@ TEST(it_says_what_to_run_by_what_margin_and_why)
     json_decref(plan);
 }
 
+/* Four pairs are too few for a verdict. */
+static void four_pairs(double other_s, bool misses)
+{
+    line_up();
+    race.racers = 2;
+    for (size_t s = 0; s < MOT_RACE_SEEDS; s++) {
+        if (s > 3) racer[0].run[s] = racer[1].run[s] = (struct mot_run_figures){ .known = false };
+        else racer[1].run[s] = misses ? missed(10, 0.7) : reached_at(other_s, 100);
+    }
+}
+
+TEST(how_it_dropped_out_is_said_as_it_stands_against_the_method_that_leads_at_last)
+{
+    static const struct {
+        double other_s;
+        bool misses, odd; /* the first run of the second method is as fast as the leader's */
+        const char *clause;
+    } cases[] = {
+        { 2, false, false,
+            " as fast as ringmaster, which took more than half as long again in each of them" },
+        { 1.2, false, false, " as fast as ringmaster, which had dropped out behind another method" },
+        { 2, true, false,
+            " pairs of runs or more), which took more than half as long again, or missed the target, in each "
+            "of them" },
+        { 2, true, true, " pairs of runs or more), which had dropped out behind another method" },
+    };
+    for (size_t i = 0; i < MOT_COUNT(cases); i++) {
+        four_pairs(cases[i].other_s, cases[i].misses);
+        if (cases[i].odd) racer[1].run[0] = racer[0].run[0];
+        json_t *plan = mot_race_json(&race);
+        const char *margin = mot_json_get_text(plan, "margin"), *clause = cases[i].clause;
+        CHECK_HAS(margin, clause);
+        CHECK(
+            strlen(margin) > strlen(clause) && strcmp(margin + strlen(margin) - strlen(clause), clause) == 0);
+        json_decref(plan);
+    }
+}
+
 TEST(why_does_not_count_the_updates_of_runs_that_never_got_there)
 {
     line_up();

@@ -141,8 +141,7 @@ static char *change_text(enum outcome outcome, size_t change, const struct mot_r
         return mot_format("%s: %s would get there, %s mostly would not", words, best->name, lead);
     case OPEN:
         close = close_text(best, order, n, change);
-        text = mot_format(
-            "%s: cannot be told; %s are too close in %d runs each", words, close, MOT_RACE_CHANGED);
+        text = mot_format("%s: %s cannot be told apart by %d runs each", words, close, MOT_RACE_CHANGED);
         free(close);
         return text;
     case NOBODY: return mot_format("%s: no method would reach the target in time in most of its runs", words);

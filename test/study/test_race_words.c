@@ -274,15 +274,15 @@ TEST(a_leader_stays_the_fastest_only_where_every_seed_says_so_by_a_twentieth)
     } cases[] = {
         { { 1, 1, 1 }, { 1.1, 1.1, 1.1 }, "stays", "one worker 4 times slower: async stays the fastest" },
         { { 1, 1, 1 }, { 1.04, 1.04, 1.04 }, "open", /* too little */
-            "one worker 4 times slower: cannot be told; async and ringmaster are too close in 3 runs each" },
+            "one worker 4 times slower: async and ringmaster cannot be told apart by 3 runs each" },
         { { 1, 1, 1 }, { 0.99, 1.2, 1.2 }, "open", /* not all */
-            "one worker 4 times slower: cannot be told; async and ringmaster are too close in 3 runs each" },
+            "one worker 4 times slower: async and ringmaster cannot be told apart by 3 runs each" },
         { { 1, 1, 1 }, { 0.9, 0.9, 0.9 }, "changes",
             "one worker 4 times slower: ringmaster would be 1.11 times as fast as async" },
         { { 1, 1, 1 }, { 0.97, 0.97, 0.97 }, "open",
-            "one worker 4 times slower: cannot be told; async and ringmaster are too close in 3 runs each" },
+            "one worker 4 times slower: async and ringmaster cannot be told apart by 3 runs each" },
         { { 1, 1, 1 }, { 0.8, 0.8, 1.01 }, "open",
-            "one worker 4 times slower: cannot be told; async and ringmaster are too close in 3 runs each" },
+            "one worker 4 times slower: async and ringmaster cannot be told apart by 3 runs each" },
     };
     for (size_t i = 0; i < MOT_COUNT(cases); i++) {
         line_up();

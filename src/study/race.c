@@ -263,9 +263,11 @@ static enum mot_status pilot(struct race *r, double *wall_out)
         struct trial t = { .racer = lead, .rate = rate, .seed = TUNE_SEED };
         enum mot_status status = run_tries(r, "pilot", &t, 1, INFINITY);
         if (status != MOT_OK) return status;
-        if (r->failed)
-            return mot_fail(MOT_EUSAGE, "the first run, of %s, %s%s", lead->name,
-                strncmp(r->failed, "refused", 7) == 0 ? "was " : "", r->failed);
+        if (r->failed) {
+            bool refused = strncmp(r->failed, "refused", 7) == 0;
+            return mot_fail(refused ? MOT_EUSAGE : MOT_ESYSTEM, "the first run, of %s, %s%s", lead->name,
+                refused ? "was " : "", r->failed);
+        }
         bool good = is_good(&t.figures);
         if (good) { /* the store keeps it: the same command finds the same figure */
             char *path = mot_path_join(t.folder, "summary.json");

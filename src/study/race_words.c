@@ -329,16 +329,13 @@ static char *nearest_text(const struct mot_race *o, const struct mot_racer *cons
     for (size_t i = 0; i < n && kind; i++)
         for (size_t s = 0; s < MOT_RACE_SEEDS; s++) {
             double mine = order[i]->run[s].known ? order[i]->run[s].nearest : (double)NAN;
-            if (isnan(mine)) continue;
-            if (who && (kind->sense == MOT_SENSE_MORE ? mine <= best : mine >= best)) continue;
-            who = order[i], best = mine, seed = s + 1;
+            if (mot_figure_better(kind, mine, best)) who = order[i], best = mine, seed = s + 1;
         }
     if (!who) return mot_text("");
     char value[48], title[48];
-    snprintf(title, sizeof(title), "%s", kind->title);
-    title[0] = (char)(title[0] + ('a' - 'A'));
     return mot_format("; the nearest was %s, learning rate %.3g, with a %s of %s (seed %zu)", who->name,
-        o->lr * ldexp(1, who->rate), title, mot_figure_show(best, kind->unit, value, sizeof(value)), seed);
+        o->lr * ldexp(1, who->rate), mot_figure_words(kind, title, sizeof(title)),
+        mot_figure_show(best, kind->unit, value, sizeof(value)), seed);
 }
 
 char *mot_race_nothing(const struct mot_race *o)

@@ -372,10 +372,16 @@ static void put_chance(const struct contest *c, size_t arm)
 /* The cause in an arm's remedy. What to try is left out: a flag would change the other arms as well. */
 static void put_cause(const struct contest *c, size_t arm)
 {
-    const char *remedy = remedy_of(c, arm), *try = strstr(remedy, ": try `");
-    if (strncmp(remedy, "Try ", 4) == 0) return;
-    if (try) say(c, " %.*s.", (int)(try - remedy), remedy);
-    else if (*remedy) say(c, " %s", remedy);
+    static const char *const advice[] = { ": try ", ": let it ", ". Try " };
+    const char *remedy = remedy_of(c, arm);
+    size_t n = strlen(remedy);
+    if (n == 0 || strncmp(remedy, "Try ", 4) == 0) return;
+    if (remedy[n - 1] == '.') n--;
+    for (size_t i = 0; i < MOT_COUNT(advice); i++) {
+        const char *at = strstr(remedy, advice[i]);
+        if (at && (size_t)(at - remedy) < n) n = (size_t)(at - remedy);
+    }
+    say(c, " %.*s.", (int)n, remedy);
 }
 
 /* " async learned nothing: a test accuracy of 11.3 %, and the commonest class alone would give 10.0 %." */

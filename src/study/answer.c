@@ -241,8 +241,8 @@ static const char *has_best(const struct contest *c)
 {
     for (size_t arm = 0; arm < c->arms; arm++)
         if (arm != c->best && median_of(c, arm) == median_of(c, c->best)) return " is as good as any: it ";
-    return mot_json_get_count(cell_of(c, c->best), "runs") > 1 ? " has the best median: it "
-                                                               : " came first in one run: it ";
+    if (mot_json_get_count(cell_of(c, c->best), "runs") > 1) return " has the best median: it ";
+    return is_time(c) ? " came first in one run: it " : " has the best figure of one run each: it ";
 }
 
 /* The best arm is the first: how the others compare with it. */

@@ -74,6 +74,10 @@ static const struct situation situations[] = {
                   "first: 1 pair "
                   "of runs; a verdict needs 6." },
         .never = { "wins", "median of" } },
+    { "one seed, without a target, and the second is better",
+        { { GOOD }, { .accuracy = 0.97, .loss = 0.1, .time = 5, LEARNED } }, .seeds = 1,
+        .says = { "second has the best figure of one run each: it ends with a test accuracy of" },
+        .never = { "wins", "first in one run" } },
     { "one seed, without a target", { { GOOD }, { .accuracy = 0.8, .loss = 1, .time = 5, LEARNED } },
         .seeds = 1, .says = { "not compared with the other: 1 pair of runs; a verdict needs 6." },
         .never = { "wins", "fast" } },

@@ -200,10 +200,8 @@ static void show_text(const struct mot_cluster *c)
     char *name = c->machine[w.last].name ? mot_shown(c->machine[w.last].name) : NULL;
     char *step = shown_time(w.step_s), *fastest = shown_time(w.fastest_s);
     char total[48];
-    if (total_speed(c) < 100) snprintf(total, sizeof total, "%.3g", total_speed(c));
-    else mot_show_count(floor(total_speed(c) + 0.5), total, sizeof total);
-    printf("\n%u workers, %s samples/s together if none waits (jobs of %d samples).\n", c->workers, total,
-        BATCH);
+    printf("\n%u workers, %s samples/s together if none waits (jobs of %d samples).\n", c->workers,
+        mot_show_rate(total_speed(c), total, sizeof total), BATCH);
     char *words = w.step_s > w.fastest_s * 1.01
         ? mot_format("A synchronous step computes for %s; the fastest worker alone would need %s. It mostly "
                      "waits for worker %u%s%s%s.",

@@ -256,7 +256,7 @@ static void print_info(
         format_word(raw, conf), raw->sparse ? ", sparse" : "");
     printf("%-10s %u", "rows", raw->rows);
     if (test_rows) printf(" and %u test rows", test_rows);
-    if (raw->has_test) printf("; test rows are inside too: `test_path` takes them");
+    if (raw->has_test) printf("; the file also holds test rows, which `test_path` reads");
     printf("\n%-10s %u", "columns", raw->cols);
     if (raw->geometry.channels)
         printf("\n%-10s %ux%ux%u (channels, height, width)", "pictures", raw->geometry.channels,

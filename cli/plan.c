@@ -123,9 +123,7 @@ static void print_answer(const json_t *plan, const char *command, const char *ou
     if (changes) puts("What would change that:");
     json_array_foreach(mot_json_get_list(plan, "changes"), i, c)
         mot_text_wrap(mot_json_get_text(c, "text"), "  - ", "    ", COLUMNS, stdout);
-    if (json_is_false(json_object_get(plan, "complete")))
-        say("Not complete:",
-            "the budget ran out; the same command continues, with a larger --budget if you give one", false);
+    if (json_is_false(json_object_get(plan, "complete"))) say("Not complete:", mot_race_incomplete, false);
     puts("");
     say(recommends ? "Run" : "Nothing to recommend:", mot_json_get_text(plan, "answer"), colour);
     if (*undecided) say("It", undecided, false);
@@ -304,9 +302,9 @@ enum mot_status cli_plan_here(const struct cli_args *args, json_t **plan_out, ch
         }
         free(train);
         if (status == MOT_OK && !recommends) {
-            char target[96];
-            status = mot_fail(MOT_EDEADLINE, "nothing to recommend: no run reached %s in time",
-                mot_answer_target(json_object_get(plan, "target"), target, sizeof(target)));
+            char *why = mot_race_nothing(&race);
+            status = mot_fail(MOT_EDEADLINE, "nothing to recommend: %s", why);
+            free(why);
         }
     }
     mot_race_close(&race);

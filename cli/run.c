@@ -153,7 +153,9 @@ static void say_off(double off, char *into, size_t size)
     if (fabs(off) < 0.01) snprintf(into, size, "as predicted");
     else if (times < 2)
         snprintf(into, size, "%.0f %% %s", 100 * fabs(off), off < 0 ? "too optimistic" : "too pessimistic");
-    else snprintf(into, size, "%.2g times as %s as predicted", times, off < 0 ? "long" : "fast");
+    else
+        snprintf(into, size, "%.*f times as %s as predicted", times < 9.95 ? 1 : 0, times,
+            off < 0 ? "long" : "fast");
 }
 
 /* Reports the error on the terminal and in the run's summary.json. */

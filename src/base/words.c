@@ -340,6 +340,13 @@ char *mot_show_count(double whole, char *into, size_t size)
     return into;
 }
 
+char *mot_show_rate(double per_s, char *into, size_t size)
+{
+    if (fabs(per_s) >= 100) return mot_show_count(floor(per_s + 0.5), into, size);
+    snprintf(into, size, "%.4g", per_s);
+    return into;
+}
+
 /* At most three digits, without zeros at the end: 20, 2.4, 0.125. */
 static char *show_scaled(double value, const char *const *units, size_t n, char *into, size_t size)
 {

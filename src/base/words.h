@@ -19,6 +19,7 @@ bool mot_read_rate(const char *text, double *per_s_out);            /* 500 sampl
 char *mot_show_time(uint64_t ns, char *into, size_t size);
 char *mot_show_size(double bytes, char *into, size_t size);
 char *mot_show_count(double whole, char *into, size_t size); /* "1,234,567" */
+char *mot_show_rate(double per_s, char *into, size_t size);  /* "16,667"; below 100 "8.333" */
 char *mot_show_bandwidth(double bytes_per_s, char *into, size_t size);
 
 /* The ending of a noun after a number: "1 update", "2 updates". */

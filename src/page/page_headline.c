@@ -2,6 +2,7 @@
 #include "page/page_parts.h"
 #include "base/memory.h"
 #include "study/answer.h"
+#include "study/race.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,10 +48,11 @@ void mot_page_head(const json_t *document, FILE *out)
 /* A plan's answer, in the words of the command. */
 static void put_plan(const json_t *plan, FILE *out)
 {
-    static const struct {
+    const bool recommends = *mot_json_get_text(plan, "command");
+    const struct {
         const char *key, *lead;
-    } sentences[] = { { "answer", "Run" }, { "undecided", "It" }, { "margin", "It is" },
-        { "reason", "Why:" } };
+    } sentences[] = { { "answer", recommends ? "Run" : "Nothing to recommend:" }, { "undecided", "It" },
+        { "margin", "It is" }, { "reason", "Why:" } };
     fputs("<p class=\"answer\">", out);
     for (size_t i = 0; i < MOT_COUNT(sentences); i++) {
         const char *text = mot_json_get_text(plan, sentences[i].key);
@@ -96,10 +98,15 @@ void mot_page_plan(const json_t *document, FILE *out)
     const json_t *plan = json_object_get(document, "plan"), *changes = mot_json_get_list(plan, "changes");
     size_t i;
     const json_t *change;
-    if (!*mot_json_get_text(plan, "command")) return;
-    fputs("<section id=\"plan\">\n<h2>What to run</h2>\n<pre id=\"recommended\" tabindex=\"0\">", out);
-    mot_page_text(mot_json_get_text(plan, "command"), out);
-    fputs("</pre>\n", out);
+    const char *command = mot_json_get_text(plan, "command");
+    const bool incomplete = json_is_false(json_object_get(plan, "complete"));
+    if (!*command && !incomplete) return;
+    fputs("<section id=\"plan\">\n", out);
+    if (*command) {
+        fputs("<h2>What to run</h2>\n<pre id=\"recommended\" tabindex=\"0\">", out);
+        mot_page_text(command, out);
+        fputs("</pre>\n", out);
+    }
     if (json_array_size(changes)) fputs("<h3>What would change that</h3>\n<ul>\n", out);
     json_array_foreach(changes, i, change)
     {
@@ -108,10 +115,7 @@ void mot_page_plan(const json_t *document, FILE *out)
         fputs("</li>\n", out);
     }
     if (json_array_size(changes)) fputs("</ul>\n", out);
-    if (json_is_false(json_object_get(plan, "complete")))
-        fputs("<p class=\"soft\">Not complete: the budget ran out. The same command continues, with a larger "
-              "--budget if you give one.</p>\n",
-            out);
+    if (incomplete) fprintf(out, "<p class=\"soft\">Not complete: %s.</p>\n", mot_race_incomplete);
     fputs("</section>\n", out);
 }
 

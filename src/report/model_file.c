@@ -14,8 +14,8 @@
  *   seed, data.KEY         where the training data came from, so that eval can
  *   data_hash              cut off the same test part again, and tell whether it did */
 #include "report/report.h"
-#include "base/file.h"
 
+#include "base/file.h"
 #include "base/json_text.h"
 #include "base/memory.h"
 #include "base/options.h"
@@ -23,8 +23,8 @@
 #include "config/version.h"
 #include "data/words.h"
 #include "math/models.h"
-#include "report/safetensors.h"
 #include "report/json.h"
+#include "report/safetensors.h"
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>

@@ -192,9 +192,9 @@ void mot_say_remedy(struct mot_words *w, const struct mot_facts *f)
     else if (rate > suits && loss_of(f) > ABOVE_CHANCE * f->o->chance.loss)
         mot_say(w,
             "Its %s loss is %.3g, where guessing would give %.3g: the learning rate, %.6g, is probably too "
-            "large: try `--optimizer-lr %s`. ",
+            "large. Try `--optimizer-lr %s`. ",
             f->o->chance.tested ? "test" : "training", loss_of(f), f->o->chance.loss, rate,
-            mot_rate_words(suits).text);
+            mot_rate_words(fmin(suits, rate / 4)).text);
     else if (f->o->last.updates < FEW_UPDATES && stop && !f->o->stuck_by)
         mot_say(w, "It made only %" PRIu64 " update%s: let it make more (`--stop-%s`). ", f->o->last.updates,
             mot_plural(f->o->last.updates), by);
@@ -216,7 +216,7 @@ void mot_say_diverged(struct mot_words *w, const struct mot_facts *f)
     double rate = f->e->optim.lr, suits = mot_suiting_rate(f);
     if (f->e->optim.lr > 0)
         mot_say(w, "Try a smaller learning rate: `--optimizer-lr %s`",
-            mot_rate_words(rate / 4 > suits ? suits : rate / 4).text);
+            mot_rate_words(fmin(suits, rate / 4)).text);
     else mot_say(w, "Try a smaller learning rate (`--optimizer-lr`)");
     bool warms = f->e->schedule.warmup > 0, clips = f->e->optim.clip > 0;
     if (!warms) mot_say(w, "%s a warm-up (`--optimizer-schedule-warmup 100`)", clips ? " or" : ",");

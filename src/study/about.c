@@ -7,7 +7,6 @@
 #include "config/print.h"
 #include "config/yaml.h"
 #include "report/json.h"
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,16 +100,15 @@ static void put_value(const char *key, const char *text, FILE *out)
     char shown[NAME];
     double value;
     uint64_t ns;
-    if (strcmp(key, "speed") == 0 && mot_read_rate(text, &value)) {
-        if (value >= 100 && value == floor(value))
-            fprintf(out, "%s/s", mot_show_count(value, shown, sizeof shown));
-        else fprintf(out, "%.4g/s", value);
-    } else if (strcmp(key, "latency") == 0 && mot_read_time(text, &ns) && ns > 0) {
+    bool is_speed = strcmp(key, "speed") == 0, is_latency = strcmp(key, "latency") == 0;
+    if (is_speed && mot_read_rate(text, &value)) {
+        fprintf(out, "%s/s", mot_show_rate(value, shown, sizeof shown));
+    } else if (is_latency && mot_read_time(text, &ns) && ns > 0) {
         double us = (double)ns / 1000;
         if (us >= 1e6) fprintf(out, "%.6g s", us / 1e6);
         else if (us >= 1e3) fprintf(out, "%.6g ms", us / 1e3);
         else fprintf(out, "%.6g \u00b5s", us);
-    } else if (mot_read_bandwidth(text, &value)) {
+    } else if (!is_speed && !is_latency && mot_read_bandwidth(text, &value)) {
         fputs(mot_show_bandwidth(value, shown, sizeof shown), out);
     } else {
         fputs(text, out);

@@ -101,14 +101,6 @@ char *mot_answer_target(const json_t *target, char *into, size_t size)
         mot_json_get_text(target, "kind"), mot_json_get_number(target, "value"), into, size);
 }
 
-/* "test accuracy": the title in a sentence. */
-static const char *title_of(const struct mot_figure_kind *kind, char into[TEXT])
-{
-    snprintf(into, TEXT, "%s", kind->title);
-    for (char *t = into; *t; t++) *t = (char)(*t >= 'A' && *t <= 'Z' ? *t + 32 : *t);
-    return into;
-}
-
 static const char *target_of(const struct contest *c, char into[TEXT])
 {
     return mot_answer_target(mot_study_target(c->document, c->condition), into, TEXT);
@@ -122,7 +114,7 @@ static void put_claim(const struct contest *c, size_t arm)
     char text[TEXT];
     if (strcmp(c->kind->name, "time_to_target") == 0) say(c, "reaches %s in ", target_of(c, text));
     else if (is_time(c)) say(c, "ends after ");
-    else say(c, "ends with a %s of ", title_of(c->kind, text));
+    else say(c, "ends with a %s of ", mot_figure_words(c->kind, text, sizeof text));
     put_median(c, arm);
 }
 
@@ -249,8 +241,8 @@ static const char *has_best(const struct contest *c)
 {
     for (size_t arm = 0; arm < c->arms; arm++)
         if (arm != c->best && median_of(c, arm) == median_of(c, c->best)) return " is as good as any: it ";
-    return mot_json_get_count(cell_of(c, c->best), "runs") > 1 ? " has the best median: it "
-                                                               : " came first in one run: it ";
+    if (mot_json_get_count(cell_of(c, c->best), "runs") > 1) return " has the best median: it ";
+    return is_time(c) ? " came first in one run: it " : " has the best figure of one run each: it ";
 }
 
 /* The best arm is the first: how the others compare with it. */
@@ -265,10 +257,7 @@ static void first_wins(const struct contest *c)
         if (strcmp(verdict, "not distinguishable") == 0) alike++;
         if (strcmp(verdict, is_time(c) ? "slower" : "worse") != 0) continue;
         worse++;
-        double gap = median_of(c, arm);
-        if (isnan(gap)) continue;
-        if (next == c->arms ||
-            (c->kind->sense == MOT_SENSE_MORE ? gap > median_of(c, next) : gap < median_of(c, next)))
+        if (mot_figure_better(c->kind, median_of(c, arm), next < c->arms ? median_of(c, next) : (double)NAN))
             next = arm;
     }
     if (alike == c->arms - 1) {
@@ -383,10 +372,16 @@ static void put_chance(const struct contest *c, size_t arm)
 /* The cause in an arm's remedy. What to try is left out: a flag would change the other arms as well. */
 static void put_cause(const struct contest *c, size_t arm)
 {
-    const char *remedy = remedy_of(c, arm), *try = strstr(remedy, ": try `");
-    if (strncmp(remedy, "Try ", 4) == 0) return;
-    if (try) say(c, " %.*s.", (int)(try - remedy), remedy);
-    else if (*remedy) say(c, " %s", remedy);
+    static const char *const advice[] = { ": try ", ": let it ", ". Try " };
+    const char *remedy = remedy_of(c, arm);
+    size_t n = strlen(remedy);
+    if (n == 0 || strncmp(remedy, "Try ", 4) == 0) return;
+    if (remedy[n - 1] == '.') n--;
+    for (size_t i = 0; i < MOT_COUNT(advice); i++) {
+        const char *at = strstr(remedy, advice[i]);
+        if (at && (size_t)(at - remedy) < n) n = (size_t)(at - remedy);
+    }
+    say(c, " %.*s.", (int)n, remedy);
 }
 
 /* " async learned nothing: a test accuracy of 11.3 %, and the commonest class alone would give 10.0 %." */
@@ -428,10 +423,7 @@ static size_t best_of(const struct contest *c)
 {
     size_t best = c->arms;
     for (size_t arm = 0; arm < c->arms; arm++) {
-        double median = median_of(c, arm);
-        if (isnan(median)) continue;
-        if (best == c->arms ||
-            (c->kind->sense == MOT_SENSE_MORE ? median > median_of(c, best) : median < median_of(c, best)))
+        if (mot_figure_better(c->kind, median_of(c, arm), best < c->arms ? median_of(c, best) : (double)NAN))
             best = arm;
     }
     return best;
@@ -453,9 +445,10 @@ static const json_t *nearest_run(const struct contest *c, const struct mot_figur
     json_t *run;
     json_array_foreach(mot_json_get_list(c->document, "runs"), i, run)
     {
-        double mine = mot_json_get_number(run, "nearest"), least = mot_json_get_number(best, "nearest");
-        if (mot_json_get_count(run, "condition") != c->condition || isnan(mine)) continue;
-        if (!best || (kind->sense == MOT_SENSE_MORE ? mine > least : mine < least)) best = run;
+        if (mot_json_get_count(run, "condition") == c->condition &&
+            mot_figure_better(
+                kind, mot_json_get_number(run, "nearest"), mot_json_get_number(best, "nearest")))
+            best = run;
     }
     return best;
 }
@@ -470,7 +463,7 @@ static void put_nearest(const struct contest *c)
     if (!run) return;
     say(c, "; the nearest was ");
     put_arm(c, mot_json_get_count(run, "arm"));
-    say(c, " with a %s of ", title_of(kind, text));
+    say(c, " with a %s of ", mot_figure_words(kind, text, sizeof text));
     put(c, "number", mot_figure_show(mot_json_get_number(run, "nearest"), kind->unit, text, sizeof text));
     snprintf(text, sizeof text, "(seed %.0f)", mot_json_get_number(run, "seed"));
     say(c, " "), put(c, "aside", text);

@@ -38,6 +38,19 @@ const struct mot_figure_kind *mot_figure_kind(const char *name)
     return NULL;
 }
 
+char *mot_figure_words(const struct mot_figure_kind *kind, char *into, size_t size)
+{
+    snprintf(into, size, "%s", kind->title);
+    for (char *t = into; *t; t++) *t = (char)(*t >= 'A' && *t <= 'Z' ? *t + 32 : *t);
+    return into;
+}
+
+bool mot_figure_better(const struct mot_figure_kind *kind, double mine, double other)
+{
+    if (isnan(mine) || isnan(other)) return !isnan(mine);
+    return kind->sense == MOT_SENSE_MORE ? mine > other : mine < other;
+}
+
 double mot_figure_counted(const struct mot_run_figures *f, enum mot_figure figure, bool measured)
 {
     if (!f->known) return NAN;

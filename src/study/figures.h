@@ -45,6 +45,10 @@ struct mot_figure_kind {
 };
 extern const struct mot_figure_kind mot_figure_kinds[MOT_FIGURES];
 const struct mot_figure_kind *mot_figure_kind(const char *name); /* NULL: not known */
+/* "test accuracy": the title within a sentence. Returns `into`. */
+char *mot_figure_words(const struct mot_figure_kind *, char *into, size_t size);
+/* Whether the first of two figures is the better one; NaN is worse than any. */
+bool mot_figure_better(const struct mot_figure_kind *, double mine, double other);
 /* "1.50 s", "92.1 %", "1,234"; a dash where it is NaN. Returns `into`. */
 char *mot_figure_show(double value, enum mot_unit, char *into, size_t size);
 

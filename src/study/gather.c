@@ -8,7 +8,7 @@
 #include "base/file.h"
 #include "base/json_text.h"
 #include "config/yaml.h"
-#include "run/driver.h"
+#include "run/drivers.h"
 #include "study/gather_parts.h"
 #include <dirent.h>
 #include <errno.h>
@@ -213,11 +213,8 @@ static void group_arms(struct finds *all)
  * alike. */
 static bool is_live(const struct found *f)
 {
-    static const struct mot_driver *const driver[] = { &mot_driver_sim, &mot_driver_replay,
-        &mot_driver_threads, &mot_driver_mpi };
-    for (size_t i = 0; i < MOT_COUNT(driver); i++)
-        if (strcmp(driver[i]->name, f->driver) == 0) return driver[i]->live;
-    return false;
+    const struct mot_driver *driver = mot_driver_named(f->driver);
+    return driver && driver->live;
 }
 
 /* Numbers the runs of each experiment and seed, in the order they were named. */

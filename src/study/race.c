@@ -263,9 +263,11 @@ static enum mot_status pilot(struct race *r, double *wall_out)
         struct trial t = { .racer = lead, .rate = rate, .seed = TUNE_SEED };
         enum mot_status status = run_tries(r, "pilot", &t, 1, INFINITY);
         if (status != MOT_OK) return status;
-        if (r->failed)
-            return mot_fail(MOT_EUSAGE, "the first run, of %s, %s%s", lead->name,
-                strncmp(r->failed, "refused", 7) == 0 ? "was " : "", r->failed);
+        if (r->failed) {
+            bool refused = strncmp(r->failed, "refused", 7) == 0;
+            return mot_fail(refused ? MOT_EUSAGE : MOT_ESYSTEM, "the first run, of %s, %s%s", lead->name,
+                refused ? "was " : "", r->failed);
+        }
         bool good = is_good(&t.figures);
         if (good) { /* the store keeps it: the same command finds the same figure */
             char *path = mot_path_join(t.folder, "summary.json");
@@ -436,8 +438,7 @@ size_t mot_race_order(const struct mot_race *o, const struct mot_racer **order, 
     return n;
 }
 
-/* Whether `r` was clearly later than the leader in every pair so far, or all pairs together tell it apart. */
-static bool falls_out(const struct mot_racer *r, const struct mot_racer *leader)
+bool mot_race_clearly_later(const struct mot_racer *r, const struct mot_racer *leader)
 {
     bool clearly = true;
     size_t pairs = 0;
@@ -446,7 +447,13 @@ static bool falls_out(const struct mot_racer *r, const struct mot_racer *leader)
         clearly &= time_to(&r->run[s]) > CLEARLY * time_to(&leader->run[s]);
         pairs++;
     }
-    return (pairs >= 3 && clearly) || mot_race_compare(r, leader).verdict == MOT_BETTER;
+    return pairs >= 3 && clearly;
+}
+
+/* Whether `r` was clearly later than the leader in every pair so far, or all pairs together tell it apart. */
+static bool falls_out(const struct mot_racer *r, const struct mot_racer *leader)
+{
+    return mot_race_clearly_later(r, leader) || mot_race_compare(r, leader).verdict == MOT_BETTER;
 }
 
 /* Two seeds at a time, until one is left or all seeds are run. */
@@ -543,17 +550,18 @@ static bool has_rivals(const struct mot_race *o)
     return mot_race_order(o, order, MOT_RACE_ARMS) > 1;
 }
 
-/* Changes that cannot matter: a single worker has all labels and waits for nobody's messages, and half of a
- * bandwidth without limit has no limit either. */
+/* Changes that cannot have an effect: a single worker has all labels, and half of a bandwidth without limit
+ * has no limit either. The server's link counts whatever the file's method: others race, too. */
 static void find_pointless(struct mot_race *o, const struct mot_experiment *x)
 {
+    const struct mot_cluster *cluster = x->cluster;
     bool limited = false;
-    for (uint32_t i = 0; i < x->workers + x->servers; i++)
-        limited |= isfinite(x->cluster->machine[i].link.up) || isfinite(x->cluster->machine[i].link.down);
+    for (uint32_t i = 0; i <= cluster->workers; i++)
+        limited |= isfinite(cluster->machine[i].link.up) || isfinite(cluster->machine[i].link.down);
     for (size_t c = 0; c < MOT_RACE_CHANGES; c++) {
         bool links = strcmp(mot_race_changes[c].key, "cluster.links") == 0,
              labels = strcmp(mot_race_changes[c].key, "partition") == 0;
-        o->pointless[c] = ((links || labels) && x->workers == 1) || (links && !limited);
+        o->pointless[c] = (labels && x->workers == 1) || (links && !limited);
     }
 }
 

@@ -79,12 +79,20 @@ extern const struct mot_race_change {
 size_t mot_race_order(const struct mot_race *, const struct mot_racer **order, size_t max);
 /* Whether any of the race's runs reached the target; else there is nothing to recommend. */
 bool mot_race_arrived(const struct mot_race *);
+/* What a plan that is not complete says of that. */
+extern const char mot_race_incomplete[];
+/* Why there is nothing to recommend. malloc'd. */
+char *mot_race_nothing(const struct mot_race *);
 /* The median over the race's runs, as a study counts them: INFINITY where half of them or more missed the
  * target; NaN: there is none. */
 double mot_race_median(const struct mot_racer *, enum mot_figure);
 size_t mot_race_reached(const struct mot_racer *, size_t *runs_out); /* how many of the race's runs did */
 /* Over the race's pairs: how many times sooner `b` was at the target than `a`. */
 struct mot_comparison mot_race_compare(const struct mot_racer *a, const struct mot_racer *b);
+
+/* Whether `r` took over 1.5 times as long as the leader, or missed the target, in each of their pairs, of
+ * which there are three or more. */
+bool mot_race_clearly_later(const struct mot_racer *r, const struct mot_racer *leader);
 
 /* What to run, why, by what margin, what else was tried and what would change it, as JSON (docs/plan.md);
  * and a study's document of those that raced, for the page. */

@@ -57,6 +57,9 @@ static char *target_text(const struct mot_race *o, char *into, size_t size)
     return into;
 }
 
+const char mot_race_incomplete[] =
+    "the budget ran out; the same command continues, with a larger --budget if you give one";
+
 /* ---- Sentences ------------------------------------------------------------------------------------ */
 
 /* "1.41 times (1.11 to 1.62; median of 10 pairs of runs) as fast as async": the pairs' median need not be the
@@ -138,8 +141,7 @@ static char *change_text(enum outcome outcome, size_t change, const struct mot_r
         return mot_format("%s: %s would get there, %s mostly would not", words, best->name, lead);
     case OPEN:
         close = close_text(best, order, n, change);
-        text = mot_format(
-            "%s: cannot be told; %s are too close in %d runs each", words, close, MOT_RACE_CHANGED);
+        text = mot_format("%s: %s cannot be told apart by %d runs each", words, close, MOT_RACE_CHANGED);
         free(close);
         return text;
     case NOBODY: return mot_format("%s: no method would reach the target in time in most of its runs", words);
@@ -243,6 +245,17 @@ static char *pairs_text(size_t least, size_t most)
     return mot_format("%zu to %zu pairs of runs", least, most);
 }
 
+/* How clearly the method is behind the leader. It may have dropped out behind another that led then. */
+static const char *behind_words(
+    const struct mot_racer *r, const struct mot_racer *lead, const struct mot_comparison *c)
+{
+    size_t runs, reached = mot_race_reached(r, &runs);
+    if (c->verdict == MOT_BETTER) return "the next that can be told apart";
+    if (!mot_race_clearly_later(r, lead)) return "which had dropped out behind another method";
+    return reached < runs ? "which took more than half as long again, or missed the target, in each of them"
+                          : "which took more than half as long again in each of them";
+}
+
 /* Which others can be told apart from the leader, and which cannot. */
 static void put_others(const struct mot_racer *const *order, size_t n, json_t *all)
 {
@@ -266,10 +279,7 @@ static void put_others(const struct mot_racer *const *order, size_t n, json_t *a
     if (runner_up) {
         struct mot_comparison c = mot_race_compare(runner_up, lead);
         char *by = margin_text(&c, runner_up->name);
-        margin = mot_format("%s, %s", by,
-            c.verdict == MOT_BETTER || !isfinite(c.ratio)
-                ? "the next that can be told apart"
-                : "which took more than half as long again in each of them");
+        margin = mot_format("%s, %s", by, behind_words(runner_up, lead, &c));
         why = reason_text(lead, runner_up);
         free(by);
     }
@@ -319,16 +329,20 @@ static char *nearest_text(const struct mot_race *o, const struct mot_racer *cons
     for (size_t i = 0; i < n && kind; i++)
         for (size_t s = 0; s < MOT_RACE_SEEDS; s++) {
             double mine = order[i]->run[s].known ? order[i]->run[s].nearest : (double)NAN;
-            if (isnan(mine)) continue;
-            if (who && (kind->sense == MOT_SENSE_MORE ? mine <= best : mine >= best)) continue;
-            who = order[i], best = mine, seed = s + 1;
+            if (mot_figure_better(kind, mine, best)) who = order[i], best = mine, seed = s + 1;
         }
     if (!who) return mot_text("");
     char value[48], title[48];
-    snprintf(title, sizeof(title), "%s", kind->title);
-    title[0] = (char)(title[0] + ('a' - 'A'));
     return mot_format("; the nearest was %s, learning rate %.3g, with a %s of %s (seed %zu)", who->name,
-        o->lr * ldexp(1, who->rate), title, mot_figure_show(best, kind->unit, value, sizeof(value)), seed);
+        o->lr * ldexp(1, who->rate), mot_figure_words(kind, title, sizeof(title)),
+        mot_figure_show(best, kind->unit, value, sizeof(value)), seed);
+}
+
+char *mot_race_nothing(const struct mot_race *o)
+{
+    char target[96];
+    if (!isfinite(o->target_value)) return mot_text("no run ended with a figure to set a target by");
+    return mot_format("no run reached %s in time", target_text(o, target, sizeof(target)));
 }
 
 /* No run reached the target, so none is better than another: how near they came, and what to try. */

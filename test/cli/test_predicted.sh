@@ -27,6 +27,9 @@ says "far off, it says by which factor" 0 "times as fast as predicted." \
     "$MOTLEY" train "${run[@]}" --emulate --predicted plan.json
 echo '{"update_s": 0.0001}' >plan.json
 says "in both directions" 0 "times as long as predicted." "$MOTLEY" train "${run[@]}" --emulate --predicted plan.json
+"$MOTLEY" train "${run[@]}" --emulate --predicted plan.json >far.txt
+grep -Eq 'ms: [0-9]+ times as long as predicted' far.txt && echo "ok   a large factor is a whole number" ||
+    { echo "FAIL: the factor: $(grep Predicted far.txt)"; failures=$((failures + 1)); }
 says "no prediction is refused" 2 "expected the folder of a simulated run, or a plan.json" \
     "$MOTLEY" train "${run[@]}" --predicted nothing
 echo "$failures failed"

@@ -31,7 +31,7 @@ says "and the shape of one with channels last" 0 "pictures   3x12x12" "$MOTLEY" 
 says "and of one without channels" 0 '"picture": "1x12x36"' "$MOTLEY" data info b.npy --json
 says "plain rows have none" 0 '"picture": null' "$MOTLEY" data info flat.npy --json
 says "an archive is called one" 0 "format     NPZ" "$MOTLEY" data info p.npz
-says "and its test rows are mentioned" 0 "test rows are inside too" "$MOTLEY" data info p.npz
+says "and its test rows are mentioned" 0 '; the file also holds test rows, which `test_path` reads' "$MOTLEY" data info p.npz
 says "a run that leaves them out says so" 0 "p.npz: has test rows inside (x_test), which are not used" \
     "$MOTLEY" sim --data p.npz --model softmax --stop-updates 2
 lacks() {

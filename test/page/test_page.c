@@ -190,6 +190,25 @@ TEST(the_page_of_a_plan_says_what_to_run_and_what_would_change_that)
     json_decref(d);
 }
 
+TEST(the_page_of_a_plan_that_recommends_nothing_says_so_and_whether_it_was_complete)
+{
+    json_t *d = document_of(two, 2),
+           *plan = json_pack("{s:s, s:s, s:s, s:s, s:s, s:[], s:b}", "answer",
+               "no run reaches 99 % test accuracy", "undecided", "", "margin", "", "reason", "", "command",
+               "", "changes", "complete", 0);
+    json_object_set_new(d, "plan", plan);
+    char *answer = answer_of(d), *page = page_of(d);
+    CHECK_TEXT(answer, "Nothing to recommend: no run reaches 99 % test accuracy.");
+    CHECK_PAGE(page, "Not complete: the budget ran out");
+    CHECK(!strstr(page, "What to run"));
+    free(answer), free(page);
+    json_object_set_new(plan, "complete", json_true());
+    page = page_of(d);
+    CHECK(!strstr(page, "Not complete"));
+    free(page);
+    json_decref(d);
+}
+
 TEST(a_target_that_nobody_reaches_and_runs_that_fail_are_shown_as_such)
 {
     json_t *d = document_of(two, 2);

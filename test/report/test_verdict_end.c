@@ -164,11 +164,13 @@ TEST(a_loss_above_that_of_guessing_is_blamed_on_the_rate_however_few_updates_the
     run_scores(&r, 0.12, 41);
     r.e.optim.lr = 1000;
     CHECK_HAS(judge(&r),
-        "Its test loss is 41, where guessing would give 2.3: the learning rate, 1000, is probably too large: "
-        "try `--optimizer-lr 0.1`. ");
+        "Its test loss is 41, where guessing would give 2.3: the learning rate, 1000, is probably too large. "
+        "Try `--optimizer-lr 0.1`. ");
     r.o.last.score.test_loss = 3.4;
     CHECK_HAS(judge(&r), "It made only 20 updates");
     r.o.last.score.test_loss = 41;
+    r.e.optim.lr = 0.11; /* hardly larger than what suits, so that would hardly help */
+    CHECK_HAS(judge(&r), "the learning rate, 0.11, is probably too large. Try `--optimizer-lr 0.028`. ");
     r.e.optim.lr = 0.1; /* as small as suits: then it is not the rate */
     CHECK_LACKS(judge(&r), "too large");
     run_make(&r, &method_allreduce, 4, 1000);

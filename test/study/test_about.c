@@ -79,6 +79,19 @@ TEST(speeds_and_links_are_written_as_people_do)
     json_decref(x), json_decref(none);
 }
 
+TEST(odd_speeds_are_rounded_and_no_latency_is_no_bandwidth)
+{
+    json_t *none = json_object(),
+           *x = ABOUT(none,
+               "cluster={network: {up: 20Mbit, down: 1Gbit, latency: 0}, workers: [{speed: 16666.67/s}, "
+               "{speed: 8123.4/s}, {speed: 500/min}]}");
+    const char *words = mot_json_get_text(x, "cluster");
+    CHECK_HAS(words, "speed 16,667/s, up 20 Mbit/s, down 1 Gbit/s, latency 0;");
+    CHECK_HAS(words, "speed 8,123/s,");
+    CHECK_HAS(words, "speed 8.333/s,");
+    json_decref(x), json_decref(none);
+}
+
 TEST(a_method_that_is_not_the_default_is_among_the_settings)
 {
     json_t *none = json_object(), *usual = ABOUT(none, "data=digits"),

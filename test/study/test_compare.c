@@ -2,9 +2,11 @@
  * reported. */
 #include "base/file.h"
 #include "base/memory.h"
+#include "math/models.h"
 #include "method/methods.h"
 #include "page/page.h"
 #include "study/compare.h"
+#include "study/race.h"
 #include "test.h"
 #include <dirent.h>
 #include <fcntl.h>
@@ -371,6 +373,42 @@ TEST(a_target_that_is_never_reached_is_said_and_compared)
     CHECK_HAS(table, "lame: 6 of 6 runs ended without reaching the target");
     CHECK_HAS(table, "> ");
     free(table);
+}
+
+static double falling_loss(
+    const struct mot_net *net, const float *x, const struct mot_batch *batch, uint32_t *hits, void *scratch)
+{
+    (void)net, (void)x, (void)batch, (void)hits, (void)scratch;
+    abort();
+}
+
+TEST(a_plan_whose_first_run_crashes_fails_and_one_whose_first_run_is_refused_was_asked_wrongly)
+{
+    static struct mot_model faller;
+    static const struct mot_model *const models[] = { &faller, NULL };
+    const struct mot_model *m;
+    for (size_t i = 0; (m = mot_model_at(i)); i++)
+        if (strcmp(m->name, "softmax") == 0) faller = *m;
+    faller.name = "faller";
+    faller.loss = falling_loss;
+    static const char *const tried[][2] = { { "faller", "the first run, of allreduce, crashed: signal 6" },
+        { "lenet", "the first run, of allreduce, was refused" } };
+    for (size_t i = 0; i < MOT_COUNT(tried); i++) {
+        fresh_start();
+        struct mot_setting setting[] = { { "data", "digits", "test" }, { "model", tried[i][0], "test" },
+            { "stop.updates", "10", "test" } };
+        struct mot_race race = { .setting = setting,
+            .settings = MOT_COUNT(setting),
+            .store = in_here("store"),
+            .out = in_here("out"),
+            .jobs = 1,
+            .budget_s = 60 };
+        const struct mot_model *const *before = mot_models_extend(models);
+        CHECK_INT(mot_race_run(&race), i ? MOT_EUSAGE : MOT_ESYSTEM);
+        mot_models_extend(before);
+        CHECK_HAS(mot_error(), tried[i][1]);
+        mot_race_close(&race);
+    }
 }
 
 static void clean_up(void)

@@ -114,10 +114,10 @@ code=0
 "$motley" train far.yaml --auto --budget 900s --out far-trained >out 2>err || code=$?
 [ $code = 5 ] && [ ! -e far-trained ] || fail "--auto trains with nothing: exit $code"
 
-# With one worker, what it sends and which labels it has cannot matter.
+# With one worker, which labels it has cannot have an effect; what it sends to a server can.
 sed 's/^cluster: .*/workers: 1/; s/0.85/0.5/; s/epochs: 6/epochs: 1/; s/20ms/100ms/' slow.yaml >one.yaml
 "$motley" plan one.yaml --budget 900s --out one >out 2>err || fail "one worker: $(cat err)"
-[ "$(get one/plan.json '[c["key"] for c in d["changes"]]')" = "['cluster.slow']" ] || fail "one worker: $(get one/plan.json '[c["text"] for c in d["changes"]]')"
+[ "$(get one/plan.json '[c["key"] for c in d["changes"]]')" = "['cluster.slow', 'cluster.links']" ] || fail "one worker: $(get one/plan.json '[c["text"] for c in d["changes"]]')"
 
 echo "recommended $(get $plan 'd["method"]'), twice the same, and trained with it"
 

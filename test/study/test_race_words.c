@@ -158,6 +158,44 @@ TEST(it_says_what_to_run_by_what_margin_and_why)
     json_decref(plan);
 }
 
+/* Four pairs are too few for a verdict. */
+static void four_pairs(double other_s, bool misses)
+{
+    line_up();
+    race.racers = 2;
+    for (size_t s = 0; s < MOT_RACE_SEEDS; s++) {
+        if (s > 3) racer[0].run[s] = racer[1].run[s] = (struct mot_run_figures){ .known = false };
+        else racer[1].run[s] = misses ? missed(10, 0.7) : reached_at(other_s, 100);
+    }
+}
+
+TEST(how_it_dropped_out_is_said_as_it_stands_against_the_method_that_leads_at_last)
+{
+    static const struct {
+        double other_s;
+        bool misses, odd; /* the first run of the second method is as fast as the leader's */
+        const char *clause;
+    } cases[] = {
+        { 2, false, false,
+            " as fast as ringmaster, which took more than half as long again in each of them" },
+        { 1.2, false, false, " as fast as ringmaster, which had dropped out behind another method" },
+        { 2, true, false,
+            " pairs of runs or more), which took more than half as long again, or missed the target, in each "
+            "of them" },
+        { 2, true, true, " pairs of runs or more), which had dropped out behind another method" },
+    };
+    for (size_t i = 0; i < MOT_COUNT(cases); i++) {
+        four_pairs(cases[i].other_s, cases[i].misses);
+        if (cases[i].odd) racer[1].run[0] = racer[0].run[0];
+        json_t *plan = mot_race_json(&race);
+        const char *margin = mot_json_get_text(plan, "margin"), *clause = cases[i].clause;
+        CHECK_HAS(margin, clause);
+        CHECK(
+            strlen(margin) > strlen(clause) && strcmp(margin + strlen(margin) - strlen(clause), clause) == 0);
+        json_decref(plan);
+    }
+}
+
 TEST(why_does_not_count_the_updates_of_runs_that_never_got_there)
 {
     line_up();
@@ -201,6 +239,13 @@ TEST(where_no_run_reaches_the_target_nothing_is_recommended)
     CHECK(strstr(mot_json_get_text(plan, "answer"), "Try a higher stop.target"));
     CHECK(strstr(mot_json_get_text(plan, "answer"), "a training loss of 0.7000 (seed 1)"));
     json_decref(plan);
+    char *why = mot_race_nothing(&race);
+    CHECK_TEXT(why, "no run reached a training loss of 0.1 in time");
+    free(why);
+    race.target_value = NAN; /* no run ended with a figure */
+    why = mot_race_nothing(&race);
+    CHECK_TEXT(why, "no run ended with a figure to set a target by");
+    free(why);
 }
 
 TEST(where_few_runs_reach_it_the_method_with_most_is_recommended_and_how_few_is_said)
@@ -229,15 +274,15 @@ TEST(a_leader_stays_the_fastest_only_where_every_seed_says_so_by_a_twentieth)
     } cases[] = {
         { { 1, 1, 1 }, { 1.1, 1.1, 1.1 }, "stays", "one worker 4 times slower: async stays the fastest" },
         { { 1, 1, 1 }, { 1.04, 1.04, 1.04 }, "open", /* too little */
-            "one worker 4 times slower: cannot be told; async and ringmaster are too close in 3 runs each" },
+            "one worker 4 times slower: async and ringmaster cannot be told apart by 3 runs each" },
         { { 1, 1, 1 }, { 0.99, 1.2, 1.2 }, "open", /* not all */
-            "one worker 4 times slower: cannot be told; async and ringmaster are too close in 3 runs each" },
+            "one worker 4 times slower: async and ringmaster cannot be told apart by 3 runs each" },
         { { 1, 1, 1 }, { 0.9, 0.9, 0.9 }, "changes",
             "one worker 4 times slower: ringmaster would be 1.11 times as fast as async" },
         { { 1, 1, 1 }, { 0.97, 0.97, 0.97 }, "open",
-            "one worker 4 times slower: cannot be told; async and ringmaster are too close in 3 runs each" },
+            "one worker 4 times slower: async and ringmaster cannot be told apart by 3 runs each" },
         { { 1, 1, 1 }, { 0.8, 0.8, 1.01 }, "open",
-            "one worker 4 times slower: cannot be told; async and ringmaster are too close in 3 runs each" },
+            "one worker 4 times slower: async and ringmaster cannot be told apart by 3 runs each" },
     };
     for (size_t i = 0; i < MOT_COUNT(cases); i++) {
         line_up();
@@ -250,6 +295,35 @@ TEST(a_leader_stays_the_fastest_only_where_every_seed_says_so_by_a_twentieth)
         CHECK(says(change_of(plan), "text", cases[i].text));
         json_decref(plan);
     }
+}
+
+/* Which changes a plan leaves out: one worker slower, half the bandwidth, skewed labels. */
+static bool leaves_out(const char *workers, const char *network, const char *server, const char *changes)
+{
+    char *cluster = mot_format("{network: %s, server: %s, workers: [{count: %s}]}", network, server, workers),
+         found[4];
+    struct mot_setting setting[] = { { "data", "digits", "--set" }, { "model", "softmax", "--set" },
+        { "cluster", cluster, "--set" }, { "stop.updates", "10", "--set" } };
+    struct mot_race dry = { .setting = setting, .settings = MOT_COUNT(setting), .dry_run = true };
+    bool fine = mot_race_run(&dry) == MOT_OK;
+    if (!fine) printf("  %s\n", mot_error());
+    for (size_t c = 0; c < MOT_RACE_CHANGES; c++) found[c] = dry.pointless[c] ? '-' : '+';
+    found[MOT_RACE_CHANGES] = '\0';
+    fine = fine && strcmp(found, changes) == 0;
+    if (!fine) printf("  %s workers, network %s, server %s: found %s\n", workers, network, server, found);
+    mot_race_close(&dry);
+    free(cluster);
+    return fine;
+}
+
+TEST(a_change_is_left_out_only_where_it_cannot_have_an_effect)
+{
+    const char *slow = "{bandwidth: 10Mbit}", *none = "none";
+    CHECK(leaves_out("4", slow, slow, "+++"));
+    CHECK(leaves_out("4", none, "{}", "+-+"));
+    CHECK(leaves_out("4", none, slow, "+++")); /* methods with a server race, too */
+    CHECK(leaves_out("1", slow, slow, "++-")); /* what it sends to a server takes time */
+    CHECK(leaves_out("1", none, "{}", "+--"));
 }
 
 TEST_MAIN()

@@ -64,11 +64,11 @@ struct mot_live {
     pthread_mutex_t watch_lock;
 };
 
-/* Takes the options and builds the world; cleans up after itself on failure. Reserves nothing yet. */
-/* What a process with so many of the workers takes. closely: with the buffers that it is expected to use
+/* What a process that hosts this many workers takes. closely: with the buffers that it is expected to use
  * instead of the most that there can be. */
 enum mot_status mot_live_plan(
     const struct mot_driver_options *, uint32_t workers, bool closely, struct mot_memory_plan *out);
+/* Takes the options and builds the world; cleans up after itself on failure. Reserves nothing yet. */
 enum mot_status mot_live_open(struct mot_live *, const struct mot_driver_options *);
 /* Settles whose models make up the run's, and when it ends. `from`: what to resume from, or NULL. */
 void mot_live_begin(struct mot_live *, const struct mot_live_checkpoint *from);

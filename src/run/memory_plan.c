@@ -71,8 +71,7 @@ enum mot_status mot_memory_plan_check(const struct mot_experiment *x, const stru
     char need[32], have[32], *part = largest(plan);
     enum mot_status status = mot_fail(MOT_EUSAGE,
         "this run may need %s of memory, but the machine has %s; %s, or --sim-overcommit true if you know "
-        "that "
-        "it needs less",
+        "that it needs less",
         mot_show_size((double)plan->total, need, sizeof need),
         mot_show_size((double)mot_machine_memory(), have, sizeof have), part);
     free(part);

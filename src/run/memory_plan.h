@@ -5,8 +5,8 @@
 #include "run/driver.h"
 #include "run/world.h"
 
-/* Fills in what does not depend on the driver, for so many threads that evaluate and so many models that they
- * copy, and the total. Before the call the plan has buffer_count, buffers_reserved, threads, states, events
+/* Fills in what does not depend on the driver, for this many evaluating threads, which copy this many models,
+ * and the total. Before the call the plan has buffer_count, buffers_reserved, threads, states, events
  * and the scratch of gradients. */
 void mot_memory_plan_fill(struct mot_memory_plan *, const struct mot_experiment *, const struct mot_problem *,
     unsigned evaluating, uint32_t models);

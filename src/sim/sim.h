@@ -7,7 +7,7 @@
 enum mot_status mot_sim_plan(const struct mot_driver_options *, struct mot_memory_plan *out);
 
 /* Replaces the number of buffers in a plan, which is the most that there can be, by the number that a run is
- * expected to touch, and so many `more`. apart: as in the options. */
+ * expected to touch, plus `more`. apart: as in the options. */
 void mot_sim_expect(const struct mot_driver_options *, bool apart, uint32_t more, struct mot_memory_plan *);
 
 #endif

@@ -2,6 +2,7 @@
 #include "base/memory.h"
 #include "run/memory_plan.h"
 #include "run/run.h"
+#include "sim/sim.h"
 #include <sys/resource.h>
 #include <sys/wait.h>
 
@@ -80,6 +81,43 @@ TEST(the_memory_of_a_run_on_threads_is_stated_within_ten_percent)
         within(models[i], "8", "allreduce", true);
         within(models[i], "8", "server", true);
     }
+}
+
+/* Jobs that a rehearsal of the method plays. */
+static uint64_t played_of(const char *method, bool apart, sig_atomic_t interrupt)
+{
+    struct run r = { 0 };
+    const volatile sig_atomic_t interrupted = interrupt;
+    struct mot_outcome out;
+    uint64_t jobs = 0;
+    set(&r, models[1], "4", method, false);
+    if (mot_experiment_open(NULL, r.setting, r.settings, &r.experiment) != MOT_OK ||
+        mot_job_open(r.experiment, &r.job) != MOT_OK)
+        return UINT64_MAX;
+    struct mot_driver_options o = { .experiment = r.experiment,
+        .problem = &r.job.problem,
+        .optim = &r.job.optim,
+        .interrupt = &interrupted };
+    if (mot_sim_rehearse(&o, apart, &out)) {
+        for (uint32_t i = 0; i < 4; i++) jobs += out.node[i].jobs;
+        mot_outcome_close(&out);
+    }
+    run_free(&r);
+    return jobs;
+}
+
+TEST(a_rehearsal_ends_after_a_million_steps_or_when_the_run_is_interrupted)
+{
+    static const char *const long_rounds[] = { "{name: rennala, s: 100000000}",
+        "{name: fedavg, steps: 1000000}" };
+    for (size_t i = 0; i < MOT_COUNT(long_rounds); i++)
+        for (int apart = 0; apart < 2; apart++) {
+            uint64_t jobs = played_of(long_rounds[i], apart, 0);
+            printf("  %s: %llu jobs\n", long_rounds[i], (unsigned long long)jobs);
+            CHECK(jobs > 1000 && jobs <= MOT_REHEARSAL_MOST);
+            CHECK_INT(played_of(long_rounds[i], apart, SIGINT), 0);
+        }
+    CHECK(played_of("allreduce", true, 0) >= 16);
 }
 
 TEST(a_run_that_no_machine_has_the_memory_for_is_refused_and_its_largest_part_named)

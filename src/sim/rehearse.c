@@ -105,16 +105,11 @@ bool mot_sim_rehearse(const struct mot_driver_options *o, bool apart, struct mot
     return played_it;
 }
 
-void mot_sim_expect(
-    const struct mot_driver_options *o, bool apart, uint32_t more, struct mot_memory_plan *plan)
+uint32_t mot_sim_buffers(const struct mot_driver_options *o, bool apart)
 {
     struct mot_outcome played;
-    if (!mot_sim_rehearse(o, apart, &played)) return;
-    uint64_t before = plan->buffer_count, used = played.buffers;
+    if (!mot_sim_rehearse(o, apart, &played)) return 0;
+    uint32_t used = played.buffers;
     mot_outcome_close(&played);
-    if (used + more >= before) return;
-    plan->total -= plan->buffers;
-    plan->buffers = plan->buffers / before * (used + more);
-    plan->total += plan->buffers;
-    plan->buffer_count = used + more;
+    return used;
 }

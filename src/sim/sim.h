@@ -11,8 +11,7 @@ enum mot_status mot_sim_plan(const struct mot_driver_options *, struct mot_memor
 #define MOT_REHEARSAL_MOST 1000000u
 bool mot_sim_rehearse(const struct mot_driver_options *, bool apart, struct mot_outcome *out);
 
-/* Replaces the number of buffers in a plan, which is the most that there can be, by the number that a run is
- * expected to touch, plus `more`. apart: as in the options. */
-void mot_sim_expect(const struct mot_driver_options *, bool apart, uint32_t more, struct mot_memory_plan *);
+/* The most buffers that it used at once; 0: it cannot be played. apart: as in the options. */
+uint32_t mot_sim_buffers(const struct mot_driver_options *, bool apart);
 
 #endif

@@ -43,6 +43,20 @@ static void print_plan_json(const struct mot_job *j, const struct mot_memory_pla
     json_decref(all);
 }
 
+static void print_buffers(const struct mot_memory_plan *p)
+{
+    const bool all = p->buffer_count >= p->buffers_reserved;
+    printf(
+        "# (Scratch holds the outputs of all layers %u time%s. Address space is reserved for %llu buffers of "
+        "the\n# model's size",
+        p->copies, p->copies == 1 ? "" : "s", (unsigned long long)p->buffers_reserved);
+    if (all && p->rehearsed) fputs("; all will be used", stdout);
+    else if (!all)
+        printf(", of which %s %llu will be used", p->rehearsed ? "some" : "at most",
+            (unsigned long long)p->buffer_count);
+    puts(".)");
+}
+
 /* The resolved experiment, with its cost in comments. */
 static enum mot_status print_plan(const struct cli_args *args, const struct mot_job *j,
     const struct mot_driver *driver, struct mot_ranks *ranks)
@@ -72,12 +86,7 @@ static enum mot_status print_plan(const struct cli_args *args, const struct mot_
     print_size_line("scratch", plan.scratch);
     print_size_line("evaluation", plan.evaluation);
     print_size_line("total", plan.total);
-    printf("# (Scratch is %u threads' outputs of all layers. Of %llu buffers of the model's size, for which "
-           "address\n# space is reserved, ",
-        plan.threads, (unsigned long long)plan.buffers_reserved);
-    if (plan.buffer_count < plan.buffers_reserved)
-        printf("some %llu will be used.)\n", (unsigned long long)plan.buffer_count);
-    else puts("not all will be used.)");
+    print_buffers(&plan);
     struct mot_foresight foresight;
     if (mot_job_foresee(j, &foresight)) {
         puts("#");

@@ -6,7 +6,7 @@
 #include <motley/status.h>
 #include <stddef.h>
 
-/* Memory that runs out is MOT_ESYSTEM, and marks the call; what is no JSON, or has a key twice, is `bad`, and
+/* Memory that runs out is MOT_ESYSTEM, and marks the call; what is not JSON, or repeats a key, is `bad`, and
  * the message says where. *out is NULL then. */
 struct mot_json_text {
     const char *name; /* of the file, for messages */

@@ -64,11 +64,20 @@ struct mot_live {
     pthread_mutex_t watch_lock;
 };
 
+/* The nodes of a run that one of its processes hosts. */
+struct mot_live_hosted {
+    const mot_node *node; /* NULL: all, in one process */
+    uint32_t nodes;
+    bool leads; /* it evaluates */
+};
+/* What such a process takes. played: the buffers of a rehearsal (mot_sim_buffers); 0: none was made, so the
+ * plan has the most that there can be. */
+enum mot_status mot_live_plan(const struct mot_driver_options *, const struct mot_live_hosted *,
+    uint32_t played, struct mot_memory_plan *out);
+/* Buffers that every rank reserves for nodes and messages: address space for the most that can be in flight
+ * to it. */
+uint64_t mot_live_rank_buffers(const struct mot_needs *, const struct mot_world *);
 /* Takes the options and builds the world; cleans up after itself on failure. Reserves nothing yet. */
-/* What a process with so many of the workers takes. closely: with the buffers that it is expected to use
- * instead of the most that there can be. */
-enum mot_status mot_live_plan(
-    const struct mot_driver_options *, uint32_t workers, bool closely, struct mot_memory_plan *out);
 enum mot_status mot_live_open(struct mot_live *, const struct mot_driver_options *);
 /* Settles whose models make up the run's, and when it ends. `from`: what to resume from, or NULL. */
 void mot_live_begin(struct mot_live *, const struct mot_live_checkpoint *from);

@@ -11,6 +11,7 @@
 #include "live/weather.h"
 #include "run/memory_plan.h"
 #include "run/world.h"
+#include "sim/sim.h"
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <time.h>
@@ -324,14 +325,18 @@ static enum mot_status run_threads(
     return status;
 }
 
+static const struct mot_live_hosted all_nodes = { .leads = true };
+
+static enum mot_status plan(const struct mot_driver_options *o, struct mot_memory_plan *out)
+{
+    return mot_live_plan(o, &all_nodes, mot_sim_buffers(o, true), out);
+}
+
 static enum mot_status check_memory(const struct mot_driver_options *o)
 {
-    struct mot_memory_plan plan;
-    if (o->experiment->sim.overcommit) return MOT_OK;
-    enum mot_status status = mot_live_plan(o, o->experiment->workers, false, &plan);
-    if (status != MOT_OK || !mot_memory_plan_exceeds(&plan)) return status;
-    status = mot_live_plan(o, o->experiment->workers, true, &plan);
-    return status == MOT_OK ? mot_memory_plan_check(o->experiment, &plan) : status;
+    struct mot_memory_plan most;
+    enum mot_status status = mot_live_plan(o, &all_nodes, 0, &most);
+    return status == MOT_OK ? mot_memory_plan_check(o, &most, plan) : status;
 }
 
 static enum mot_status run(const struct mot_driver_options *o, struct mot_outcome *out)
@@ -362,11 +367,6 @@ static enum mot_status run(const struct mot_driver_options *o, struct mot_outcom
     mot_live_close(&t->live);
     free(t);
     return status;
-}
-
-static enum mot_status plan(const struct mot_driver_options *o, struct mot_memory_plan *out)
-{
-    return mot_live_plan(o, o->experiment->workers, true, out);
 }
 
 const struct mot_driver mot_driver_threads = { .name = "threads", .live = true, .run = run, .plan = plan };

@@ -163,8 +163,7 @@ enum mot_status mot_net_check_batch(const struct mot_net *net, uint32_t rows)
     if (!place || rows != 1) return MOT_OK;
     return mot_fail(MOT_EUSAGE,
         "model.layers: layer %s (batch_norm): sees one number of each channel in a row, and a batch of 1 row "
-        "has "
-        "no variance; expected batches of 2 rows or more, or group_norm",
+        "has no variance; expected batches of 2 rows or more, or group_norm",
         place);
 }
 

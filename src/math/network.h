@@ -42,8 +42,8 @@ struct mot_op {
 
 struct mot_layer_plan {
     uint32_t ops, slots;
-    char single
-        [MOT_LAYER_PLACE]; /* the first batch norm that sees one number a channel and row; "": none does */
+    /* The first batch norm that sees one number a channel and row; "": none does. */
+    char single[MOT_LAYER_PLACE];
     uint32_t seen; /* the op whose result the last layer with weights takes; 0: it is the only such layer */
     size_t results, slot, turned; /* numbers a row: of all results, of one slope, of what is transposed */
     size_t apart;                 /* and of one group of a convolution, in and out */

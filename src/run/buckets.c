@@ -88,7 +88,9 @@ uint32_t mot_buckets_longest(const struct mot_world *w)
 static uint64_t last_slice(const struct mot_slot *s, const struct mot_problem *p)
 {
     if (!p->net->kind->computes) return s->asked;
-    return s->asked - (s->asked - 1) / MOT_SLICE_ROWS * MOT_SLICE_ROWS;
+    if (s->asked <= MOT_SLICE_ROWS) return s->asked;
+    uint64_t two = MOT_SLICE_ROWS + 1 + (s->asked - 1) % MOT_SLICE_ROWS; /* rows of the last two */
+    return two - mot_slice_rows(p->net, two);
 }
 
 mot_time mot_slot_leaves_after(const struct mot_slot *s, const struct mot_world *w,

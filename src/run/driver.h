@@ -46,8 +46,9 @@ struct mot_driver_options {
 struct mot_memory_plan {
     uint64_t data, buffers, states, events, scratch, evaluation, total;
     uint64_t buffer_count, buffers_reserved;
-    uint32_t threads;  /* that have scratch of their own */
-    const char *fewer; /* what there must be fewer of for fewer such threads: "workers" */
+    bool rehearsed;    /* that is what the run's first rounds used; else the most that it can use */
+    uint32_t copies;   /* of all layers' outputs: one for each thread that computes or evaluates */
+    const char *fewer; /* what there must be fewer of for fewer copies: "workers" */
 };
 
 struct mot_driver {

@@ -34,6 +34,12 @@ void mot_gradient_begin(struct mot_gradient_run *r, const struct mot_problem *p,
     if (!p->net->kind->computes) r->left = 0;
 }
 
+uint32_t mot_slice_rows(const struct mot_net *net, uint64_t left)
+{
+    if (left <= MOT_SLICE_ROWS) return (uint32_t)left;
+    return left == MOT_SLICE_ROWS + 1 && mot_net_least(net) > 1 ? MOT_SLICE_ROWS - 1 : MOT_SLICE_ROWS;
+}
+
 bool mot_gradient_slice(struct mot_gradient_run *r, void *scratch)
 {
     const struct mot_net *net = r->problem->net;
@@ -42,11 +48,7 @@ bool mot_gradient_slice(struct mot_gradient_run *r, void *scratch)
         if (r->left == 0 || r->at == r->terms) return false;
         const struct mot_term *t = &r->term[r->at];
         uint64_t there = t->samples - r->in_term;
-        uint32_t want = MOT_SLICE_ROWS;
-        if (there < want) want = (uint32_t)there;
-        if (r->left < want) want = (uint32_t)r->left;
-        /* A row left over would have no variance: the last two slices share it. */
-        if (mot_net_least(net) > 1 && (there < r->left ? there : r->left) == MOT_SLICE_ROWS + 1) want--;
+        uint32_t want = mot_slice_rows(net, there < r->left ? there : r->left);
         got = want ? mot_sample(&r->problem->sampler, t->part, t->draw, (uint32_t)r->in_term, want, row) : 0;
         if (got == 0) { /* the term is done, or its data has run out */
             r->at++;

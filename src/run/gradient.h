@@ -25,6 +25,10 @@ size_t mot_gradient_scratch(const struct mot_problem *);
 /* Samples that the terms cover together; fewer than they ask for if the data runs out. */
 uint64_t mot_terms_samples(const struct mot_problem *, const struct mot_term *, uint32_t terms);
 
+/* Rows of the next slice, if this many are left. One row left over may have no variance: then the last slice
+ * gets two. */
+uint32_t mot_slice_rows(const struct mot_net *, uint64_t left);
+
 /* Sums coef * gradient at x over the first `samples` samples of the terms into g, in slices of
  * MOT_SLICE_ROWS. Returns the sum of coef * loss. */
 double mot_gradient(const struct mot_problem *, const struct mot_term *, uint32_t terms, uint64_t samples,

@@ -33,13 +33,37 @@ void mot_memory_plan_fill(struct mot_memory_plan *plan, const struct mot_experim
 {
     plan->buffers = plan->buffer_count * ((uint64_t)((p->net->dim + 15u) & ~15u) * sizeof(float) + 8);
     plan->scratch += evaluating * (uint64_t)p->net->scratch_bytes;
-    plan->threads += evaluating;
+    plan->copies += evaluating;
     plan->evaluation = evaluation_bytes(x, p, evaluating, models);
     plan->data = table_bytes(&p->data->train) + table_bytes(&p->data->valid) + table_bytes(&p->data->test);
     plan->total = plan->buffers + plan->states + plan->events + plan->scratch + plan->evaluation + plan->data;
 }
 
-bool mot_memory_plan_exceeds(const struct mot_memory_plan *plan)
+void mot_memory_plan_expect(struct mot_memory_plan *plan, uint64_t buffers)
+{
+    plan->rehearsed = true;
+    if (buffers >= plan->buffer_count) return;
+    plan->total -= plan->buffers;
+    plan->buffers = plan->buffers / plan->buffer_count * buffers;
+    plan->total += plan->buffers;
+    plan->buffer_count = buffers;
+}
+
+void mot_memory_plan_add(struct mot_memory_plan *plan, const struct mot_memory_plan *other)
+{
+    plan->data += other->data;
+    plan->buffers += other->buffers;
+    plan->states += other->states;
+    plan->events += other->events;
+    plan->scratch += other->scratch;
+    plan->evaluation += other->evaluation;
+    plan->total += other->total;
+    plan->buffer_count += other->buffer_count;
+    plan->buffers_reserved += other->buffers_reserved;
+    plan->copies += other->copies;
+}
+
+static bool exceeds(const struct mot_memory_plan *plan)
 {
     return plan->total >= mot_machine_memory() / 10 * 9;
 }
@@ -56,7 +80,7 @@ static char *largest(const struct mot_memory_plan *p)
     if (most == p->scratch)
         return mot_format("%s for scratch (all layers' outputs for %d rows, %u times). Use smaller layers or "
                           "fewer %s",
-            size, MOT_SLICE_ROWS, p->threads, p->fewer);
+            size, MOT_SLICE_ROWS, p->copies, p->fewer);
     if (most == p->evaluation)
         return mot_format(
             "%s for evaluations, which sum gradients in double precision. Use a smaller model", size);
@@ -65,16 +89,22 @@ static char *largest(const struct mot_memory_plan *p)
         (unsigned long long)p->buffer_count);
 }
 
-enum mot_status mot_memory_plan_check(const struct mot_experiment *x, const struct mot_memory_plan *plan)
+static enum mot_status refuse(const struct mot_memory_plan *plan)
 {
-    if (x->sim.overcommit || !mot_memory_plan_exceeds(plan)) return MOT_OK;
     char need[32], have[32], *part = largest(plan);
     enum mot_status status = mot_fail(MOT_EUSAGE,
         "this run may need %s of memory, but the machine has %s; %s, or --sim-overcommit true if you know "
-        "that "
-        "it needs less",
+        "that it needs less",
         mot_show_size((double)plan->total, need, sizeof need),
         mot_show_size((double)mot_machine_memory(), have, sizeof have), part);
     free(part);
     return status;
+}
+
+enum mot_status mot_memory_plan_check(const struct mot_driver_options *o, struct mot_memory_plan *plan,
+    enum mot_status (*closer)(const struct mot_driver_options *, struct mot_memory_plan *))
+{
+    if (o->experiment->sim.overcommit || !exceeds(plan)) return MOT_OK;
+    enum mot_status status = closer ? closer(o, plan) : MOT_OK;
+    return status == MOT_OK && exceeds(plan) ? refuse(plan) : status;
 }

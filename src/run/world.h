@@ -9,7 +9,7 @@
 enum mot_status mot_world_open(const struct mot_experiment *, const struct mot_problem *,
     const struct mot_optim *, struct mot_world *out);
 void mot_world_close(struct mot_world *);
-/* Refuses a checkpoint that another experiment left, of so many workers and parameters. */
+/* Refuses a checkpoint that another experiment left, with this many workers and parameters. */
 enum mot_status mot_world_refuse(
     const struct mot_world *, const char *checkpoint, uint32_t workers, uint32_t parameters);
 /* Computes world.part_batch, [parts], for parts of the experiment's data. */

@@ -414,7 +414,7 @@ static bool is_arrival(const struct mot_pending *p)
     return p->kind == SIM_FAULT && p->instance == FAULT_ARRIVAL;
 }
 
-/* The first pending event that is no random fault; MOT_NEVER: there is none. */
+/* The first pending event that is not a random fault; MOT_NEVER: there is none. */
 static mot_time first_other(const struct sim *s)
 {
     mot_time first = MOT_NEVER;
@@ -451,7 +451,7 @@ static bool can_be_hit(const struct sim *s, mot_node worker, uint32_t kind)
     return !n->dead && (random_kind[kind] != MOT_FAULT_CRASH || !n->stopped); /* see crash() */
 }
 
-/* When the first of the kind's faults ends, all of whose slots are taken. */
+/* When the first fault of a kind ends whose slots are all taken. */
 static mot_time first_end(const struct sim *s, uint32_t from, uint32_t end)
 {
     mot_time first = MOT_NEVER;

@@ -14,6 +14,39 @@
 #define ROUNDS 4u
 #define FLOATS 4096u /* of the tiny model, about */
 
+/* Counts the rehearsal's steps; interrupts it when there were enough, or when the run is interrupted. */
+struct rehearsal {
+    const volatile sig_atomic_t *interrupt; /* the run's; may be NULL */
+    uint64_t steps;
+    volatile sig_atomic_t over;
+};
+
+static void count(struct rehearsal *r)
+{
+    if (++r->steps >= MOT_REHEARSAL_MOST) r->over = 1;
+    if (r->interrupt && *r->interrupt) r->over = *r->interrupt;
+}
+
+static void count_phase(void *self, mot_node node, enum mot_phase phase, uint32_t tag, uint32_t samples,
+    mot_time from, mot_time to)
+{
+    (void)node, (void)phase, (void)tag, (void)samples, (void)from, (void)to;
+    count(self);
+}
+
+static void count_flight(void *self, const struct mot_flight *flight)
+{
+    (void)flight;
+    count(self);
+}
+
+static void look_up(void *self, const struct mot_moment *now)
+{
+    struct rehearsal *r = self;
+    (void)now;
+    if (r->interrupt && *r->interrupt) r->over = *r->interrupt;
+}
+
 /* The same tensors, each with its share of a few floats. */
 static void shrink(const struct mot_net *net, struct mot_model *still, struct mot_net *out)
 {
@@ -36,11 +69,10 @@ static void shrink(const struct mot_net *net, struct mot_model *still, struct mo
     }
 }
 
-/* 0: the run cannot be played. */
-static uint32_t rehearse(const struct mot_driver_options *o, bool apart)
+bool mot_sim_rehearse(const struct mot_driver_options *o, bool apart, struct mot_outcome *out)
 {
     const struct mot_experiment *x = o->experiment;
-    if (x->workers > WORKERS_MOST) return 0;
+    if (x->workers > WORKERS_MOST) return false;
     struct mot_model still;
     struct mot_net net;
     shrink(o->problem->net, &still, &net);
@@ -55,30 +87,29 @@ static uint32_t rehearse(const struct mot_driver_options *o, bool apart)
     struct mot_optim optim = *o->optim;
     optim.net = &net;
     float *x0 = mot_new(net.dim, sizeof *x0);
+    struct rehearsal rehearsal = { .interrupt = o->interrupt, .over = o->interrupt ? *o->interrupt : 0 };
+    struct mot_watch watch = {
+        .self = &rehearsal, .phase = count_phase, .flight = count_flight, .tick = look_up
+    };
     struct mot_driver_options played = { .experiment = &short_x,
         .problem = &problem,
         .optim = &optim,
         .x0 = x0,
         .hash = o->hash,
+        .watch = &watch,
+        .interrupt = &rehearsal.over,
         .apart = apart };
-    struct mot_outcome out;
-    uint32_t buffers = 0;
-    if (mot_driver_sim.run(&played, &out) == MOT_OK) {
-        buffers = out.buffers;
-        mot_outcome_close(&out);
-    }
+    bool played_it = mot_driver_sim.run(&played, out) == MOT_OK;
     free(x0);
     free(net.segment);
-    return buffers;
+    return played_it;
 }
 
-void mot_sim_expect(
-    const struct mot_driver_options *o, bool apart, uint32_t more, struct mot_memory_plan *plan)
+uint32_t mot_sim_buffers(const struct mot_driver_options *o, bool apart)
 {
-    uint64_t before = plan->buffer_count, used = rehearse(o, apart);
-    if (used == 0 || used + more >= before) return;
-    plan->total -= plan->buffers;
-    plan->buffers = plan->buffers / before * (used + more);
-    plan->total += plan->buffers;
-    plan->buffer_count = used + more;
+    struct mot_outcome played;
+    if (!mot_sim_rehearse(o, apart, &played)) return 0;
+    uint32_t used = played.buffers;
+    mot_outcome_close(&played);
+    return used;
 }

@@ -36,7 +36,7 @@ static void plan_from(const struct mot_experiment *x, const struct mot_problem *
         sizeof(uint64_t) + mot_sim_buckets(w) * sizeof(struct mot_coll_progress);
     uint64_t buffers = buffers_of(n, w);
     *out = (struct mot_memory_plan){
-        .buffer_count = buffers, .buffers_reserved = buffers, .threads = threads, .fewer = "sim.threads"
+        .buffer_count = buffers, .buffers_reserved = buffers, .copies = threads, .fewer = "sim.threads"
     };
     out->states = n->states + w->nodes * (sizeof(struct sim_node) + sizeof(struct mot_nic)) +
         n->works * sizeof(struct sim_work) + n->terms * sizeof(struct mot_term) +
@@ -51,6 +51,13 @@ static void plan_from(const struct mot_experiment *x, const struct mot_problem *
     mot_memory_plan_fill(out, x, p, threads, showing > 1 ? 1 + copied : 1);
 }
 
+static enum mot_status look_closer(const struct mot_driver_options *o, struct mot_memory_plan *plan)
+{
+    uint32_t used = mot_sim_buffers(o, false);
+    if (used) mot_memory_plan_expect(plan, used);
+    return MOT_OK;
+}
+
 enum mot_status mot_sim_plan(const struct mot_driver_options *o, struct mot_memory_plan *out)
 {
     struct mot_world w;
@@ -59,15 +66,7 @@ enum mot_status mot_sim_plan(const struct mot_driver_options *o, struct mot_memo
     struct mot_needs need = mot_needs_of(o->experiment, &w);
     plan_from(o->experiment, o->problem, &w, &need, out);
     mot_world_close(&w);
-    mot_sim_expect(o, false, 0, out);
-    return MOT_OK;
-}
-
-static enum mot_status check_memory(const struct mot_driver_options *o, struct mot_memory_plan *plan)
-{
-    if (o->experiment->sim.overcommit || !mot_memory_plan_exceeds(plan)) return MOT_OK;
-    mot_sim_expect(o, false, 0, plan);
-    return mot_memory_plan_check(o->experiment, plan);
+    return look_closer(o, out);
 }
 
 /* ---- Reserving --------------------------------------------------------------------------- */
@@ -212,7 +211,7 @@ enum mot_status mot_sim_open(const struct mot_driver_options *o, struct sim **ou
         status = mot_fail(MOT_EUSAGE, "%u workers are too many for the simulator", s->world.workers);
         goto out_close;
     }
-    if ((status = check_memory(o, &plan)) != MOT_OK) goto out_close;
+    if ((status = mot_memory_plan_check(o, &plan, look_closer)) != MOT_OK) goto out_close;
     status = open_nodes(s, &need);
     if (status == MOT_OK) status = open_feeds(s);
     if (status == MOT_OK) status = open_messages(s, &need);

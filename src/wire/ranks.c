@@ -31,6 +31,12 @@ static bool server_alone(const struct mot_ranks *p)
     return p->live.experiment->mpi.own && p->live.world.servers > 0 && !p->profiles;
 }
 
+/* own: ranks that have servers and no worker. */
+static uint32_t rank_of(mot_node node, uint32_t workers, uint32_t own, uint32_t ranks)
+{
+    return node >= workers ? (node - workers) % ranks : node + own;
+}
+
 mot_node mot_ranks_first_node(const struct mot_ranks *p, uint32_t rank)
 {
     const struct mot_world *w = &p->live.world;
@@ -41,8 +47,16 @@ mot_node mot_ranks_first_node(const struct mot_ranks *p, uint32_t rank)
 uint32_t mot_ranks_of(const struct mot_ranks *p, mot_node node)
 {
     const struct mot_world *w = &p->live.world;
-    if (node >= w->workers) return (node - w->workers) % p->transport->ranks;
-    return server_alone(p) ? node + w->servers : node;
+    return rank_of(node, w->workers, server_alone(p) ? w->servers : 0, p->transport->ranks);
+}
+
+uint32_t mot_ranks_will_host(
+    const struct mot_ranks *p, const struct mot_experiment *x, uint32_t rank, mot_node *node)
+{
+    uint32_t n = 0;
+    for (mot_node i = 0; i < x->workers + x->servers; i++)
+        if (rank_of(i, x->workers, x->mpi.own ? x->servers : 0, p->transport->ranks) == rank) node[n++] = i;
+    return n;
 }
 
 uint32_t mot_ranks_nodes(const struct mot_ranks *p)

@@ -3,6 +3,8 @@
 #include "compress/packet.h"
 #include "base/stopwatch.h"
 #include "live/profile.h"
+#include "run/memory_plan.h"
+#include "sim/sim.h"
 #include "wire/ranks_state.h"
 #include "run/world.h"
 #include <math.h>
@@ -46,10 +48,7 @@ static void open_nodes(struct mot_ranks *p, const struct mot_driver_options *o)
     struct mot_live *l = &p->live;
     struct mot_needs needs = mot_needs_of(l->experiment, &l->world);
     uint32_t window = mot_needs_window(&needs);
-    /* Address space for the most that can be in flight to us; only what arrives costs memory. */
-    uint64_t shown = needs.shown * MOT_LIVE_SHOWN;
-    mot_live_reserve(l, o,
-        (uint32_t)(needs.buffers + needs.holds + needs.sends + shown) + mot_ranks_sums_buffers(p, window));
+    mot_live_reserve(l, o, (uint32_t)mot_live_rank_buffers(&needs, &l->world));
     p->wire_bytes = 4.0 * o->problem->net->parameters / o->problem->net->dim;
     p->final = mot_new(l->world.nodes, sizeof(*p->final));
     p->said_final = mot_new(l->world.nodes, sizeof(*p->said_final));
@@ -283,10 +282,49 @@ static void follow_run(struct mot_ranks *p, struct mot_outcome *out)
     if (p->peer[0].lost) obituary(p, out);
 }
 
-/* Rank 0 has a worker, unless it has the server to itself; and it evaluates. */
+static enum mot_status plan_rank(
+    const struct mot_driver_options *o, uint32_t rank, uint32_t played, struct mot_memory_plan *out)
+{
+    const struct mot_experiment *x = o->experiment;
+    mot_node *node = mot_new(x->workers + x->servers, sizeof(*node));
+    const struct mot_live_hosted hosted = {
+        .node = node, .nodes = mot_ranks_will_host(o->ranks, x, rank, node), .leads = rank == 0
+    };
+    enum mot_status status = mot_live_plan(o, &hosted, played, out);
+    free(node);
+    return status;
+}
+
 static enum mot_status plan(const struct mot_driver_options *o, struct mot_memory_plan *out)
 {
-    return mot_live_plan(o, 1, true, out);
+    return plan_rank(o, 0, mot_sim_buffers(o, true), out);
+}
+
+/* The ranks on this machine share its memory. */
+static enum mot_status plan_here(
+    const struct mot_driver_options *o, uint32_t played, struct mot_memory_plan *out)
+{
+    struct mot_transport *t = o->ranks->transport;
+    enum mot_status status = plan_rank(o, t->rank, played, out);
+    for (uint32_t r = 0; status == MOT_OK && r < t->ranks; r++) {
+        struct mot_memory_plan other;
+        if (r == t->rank || !t->ops->near(t, r)) continue;
+        status = plan_rank(o, r, played, &other);
+        if (status == MOT_OK) mot_memory_plan_add(out, &other);
+    }
+    return status;
+}
+
+static enum mot_status look_closer(const struct mot_driver_options *o, struct mot_memory_plan *plan)
+{
+    return plan_here(o, mot_sim_buffers(o, true), plan);
+}
+
+static enum mot_status check_memory(const struct mot_driver_options *o)
+{
+    struct mot_memory_plan most;
+    enum mot_status status = plan_here(o, 0, &most);
+    return status == MOT_OK ? mot_memory_plan_check(o, &most, look_closer) : status;
 }
 
 static enum mot_status fits(const struct mot_ranks *p, const struct mot_experiment *x)
@@ -346,6 +384,7 @@ static enum mot_status run(const struct mot_driver_options *o, struct mot_outcom
     p->options = o;
     *l = (struct mot_live){ 0 };
     enum mot_status status = fits(p, x);
+    if (status == MOT_OK) status = check_memory(o);
     if (status == MOT_OK) status = mot_live_open(l, o);
     if (p->transport->rank != 0) l->checkpoint = NULL;
     if (status == MOT_OK && o->resume) status = mot_live_load(o->checkpoint, l, &from);

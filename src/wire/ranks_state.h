@@ -170,6 +170,9 @@ struct mot_ranks {
  * `mpi.place: own` the first ranks host one server each, and the workers' ranks follow. */
 mot_node mot_ranks_first_node(const struct mot_ranks *, uint32_t rank); /* among those it hosts */
 uint32_t mot_ranks_of(const struct mot_ranks *, mot_node);
+/* Before the world is open: the nodes [workers + servers] that the rank will host; returns how many. */
+uint32_t mot_ranks_will_host(
+    const struct mot_ranks *, const struct mot_experiment *, uint32_t rank, mot_node *node);
 uint32_t mot_ranks_nodes(const struct mot_ranks *);            /* taking part; a profile has no servers */
 struct hosted *mot_ranks_hosted(struct mot_ranks *, mot_node); /* NULL: not here */
 bool mot_ranks_is_of(const struct mot_ranks *, mot_node, uint32_t rank); /* it exists and is there */
@@ -244,7 +247,6 @@ void mot_ranks_rest_sent(struct mot_ranks *, mot_buf);           /* the buffer o
 /* ranks_sum.c */
 void mot_ranks_sums_open(struct mot_ranks *, uint32_t window);
 /* The most buffers that they take: results, and what roots have sent ahead. */
-uint32_t mot_ranks_sums_buffers(const struct mot_ranks *, uint32_t window);
 mot_time mot_ranks_next_token(const struct mot_ranks *); /* emulating: when the next is due; or MOT_NEVER */
 void mot_ranks_take_tokens(struct mot_ranks *);          /* that are due, and sends those that follow */
 void mot_ranks_sums_close(struct mot_ranks *);

@@ -643,11 +643,6 @@ bool mot_ranks_sum_ready(struct mot_ranks *p, struct mot_arrival *out)
 
 /* ---- Setting up and taking down ------------------------------------------------------------------ */
 
-uint32_t mot_ranks_sums_buffers(const struct mot_ranks *p, uint32_t window)
-{
-    return window * (p->live.world.groups ? MOT_COLL_SCOPES : 1);
-}
-
 static size_t part_bytes(const struct sums *c) { return (size_t)c->circle.n * c->chunk_max * sizeof(float); }
 
 static void open_circle(struct mot_ranks *p, struct sums *c, enum mot_coll_scope scope)

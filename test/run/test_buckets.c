@@ -70,6 +70,55 @@ TEST(layers_leave_at_their_share_of_the_way_back_over_the_last_slice)
     run_free(&r);
 }
 
+/* Tells by when the last layer's bucket leaves; each sample takes 1 ms. */
+static void last_slice_has(const char *layers, uint64_t samples, uint64_t expected)
+{
+    struct run r = { 0 };
+    struct mot_world w;
+    char model[160];
+    snprintf(model, sizeof model,
+        "{name: network, layers: [flatten, {name: linear, out: 16}, %s, {name: linear, out: classes}]}",
+        layers);
+    RUN_SET(&r, "data", "digits", "model", model, "method.bucket", "1B", "workers", "1", "cluster",
+        "{workers: [{count: 1, speed: 1000 samples/s}]}");
+    CHECK_INT(mot_experiment_open(NULL, r.setting, r.settings, &r.experiment), MOT_OK);
+    CHECK_INT(mot_job_open(r.experiment, &r.job), MOT_OK);
+    CHECK_INT(mot_world_open(r.experiment, &r.job.problem, &r.job.optim, &w), MOT_OK);
+    CHECK(w.buckets > 1);
+    struct mot_slot s = { .summed = true, .asked = samples };
+    const struct mot_machine *m = &r.experiment->cluster->machine[0];
+    mot_time left = mot_slot_leaves_after(&s, &w, &r.job.problem, m, samples * MS);
+    double rows = (double)(samples * MS - left) / MS / w.bucket_left[w.buckets - 1];
+    mot_world_close(&w);
+    run_free(&r);
+    CHECK_NEAR(rows, (double)expected, 1e-3);
+}
+
+TEST(the_last_slice_has_the_rows_that_the_kernel_gives_it)
+{
+    static const struct {
+        const char *layers;
+        uint64_t samples, last;
+    } cases[] = {
+        { "relu", 128, 128 },
+        { "relu", 129, 1 },
+        { "relu", 130, 2 },
+        { "relu", 256, 128 },
+        { "relu", 257, 1 },
+        { "batch_norm", 1, 1 },
+        { "batch_norm", 128, 128 },
+        { "batch_norm", 129, 2 }, /* a batch norm behind a dense layer gives a row alone no variance */
+        { "batch_norm", 130, 2 },
+        { "batch_norm", 256, 128 },
+        { "batch_norm", 257, 2 },
+        { "{name: group_norm, groups: 4}", 129, 1 },
+    };
+    for (size_t i = 0; i < MOT_COUNT(cases); i++) {
+        printf("  %s, %llu samples\n", cases[i].layers, (unsigned long long)cases[i].samples);
+        last_slice_has(cases[i].layers, cases[i].samples, cases[i].last);
+    }
+}
+
 TEST(buckets_are_cut_between_layers_have_at_least_their_size_and_leave_by_their_place)
 {
     static const struct {

@@ -57,8 +57,8 @@ bool mot_judge_checkpoint_due(struct mot_judge *, const struct mot_reached *);
 /* Evaluates x, the model at that moment. If it meets the target, all figures are taken, since the run ends
  * there. One thread at a time; others may read `met` and `diverged`. */
 void mot_judge_evaluate(struct mot_judge *, struct mot_moment *, const float *x, bool final);
-/* stop.epochs are judged at updates. If they are over, and this many jobs end without another update while one
- * of the workers that the method awaits ends none, the run ends without it. */
+/* stop.epochs are judged at updates. If they are over, and this many jobs end without another update while
+ * one of the workers that the method awaits ends none, the run ends without it. */
 #define MOT_OVERDUE_JOBS(workers) (10000 + 100 * (uint64_t)(workers))
 /* Which of stop.updates and stop.epochs is reached: "updates" or "epochs"; NULL: neither. */
 const char *mot_judge_stop(const struct mot_judge *, uint64_t updates, double epochs);

@@ -97,12 +97,13 @@ static void add_row(struct table *t, const struct mot_cluster *c, uint32_t first
 {
     const struct mot_machine *m = &c->machine[first];
     t->row = mot_grow(t->row, t->rows + 1, sizeof *t->row);
-    char **row = t->row[t->rows++];
+    char **row = t->row[t->rows++], rate[32];
     bool is_server = first >= c->workers;
     bool has_speed = !is_server && !m->has_job_time && m->straggle.kind != MOT_STRAGGLE_TRACE;
     row[GROUP] = is_server ? mot_text("server") : group_name(m, first, count);
     row[COUNT] = mot_format("%u", count);
-    row[SPEED] = has_speed ? mot_format("%.6g samples/s", m->speed) : mot_text("-");
+    row[SPEED] =
+        has_speed ? mot_format("%s samples/s", mot_show_rate(m->speed, rate, sizeof rate)) : mot_text("-");
     row[JOB] = is_server ? mot_text("-") : shown_time(mot_job_mean(m, BATCH));
     row[JITTER] = is_server ? mot_text("-") : mot_jitter_text(m);
     row[STRAGGLE] = is_server ? mot_text("-") : mot_straggle_text(m);
@@ -125,15 +126,16 @@ static void add_row(struct table *t, const struct mot_cluster *c, uint32_t first
     }
 }
 
-static void print_row(char *const *cell, const int *width)
+/* The group, and the columns from `first` to before `end`. */
+static void print_row(char *const *cell, const int *width, int first, int end)
 {
-    for (int i = 0; i < COLUMNS; i++) {
-        bool right = i == COUNT;
-        printf("%s%*s", i ? "  " : "", right ? width[i] : i + 1 < COLUMNS ? -width[i] : 0, cell[i]);
-    }
+    printf("%-*s", width[GROUP], cell[GROUP]);
+    for (int i = first; i < end; i++)
+        printf("  %*s", i == COUNT ? width[i] : i + 1 < end ? -width[i] : 0, cell[i]);
     putchar('\n');
 }
 
+/* As many columns side by side as the window holds; the rest in tables below, which name the groups again. */
 static void print_table(const struct table *t)
 {
     int width[COLUMNS];
@@ -142,8 +144,14 @@ static void print_table(const struct table *t)
         for (size_t r = 0; r < t->rows; r++)
             if ((int)strlen(t->row[r][i]) > width[i]) width[i] = (int)strlen(t->row[r][i]);
     }
-    print_row((char *const *)titles, width);
-    for (size_t r = 0; r < t->rows; r++) print_row(t->row[r], width);
+    for (int first = GROUP + 1, end; first < COLUMNS; first = end) {
+        int all = width[GROUP] + 2 + width[first];
+        for (end = first + 1; end < COLUMNS && all + 2 + width[end] <= (int)cli_columns(); end++)
+            all += 2 + width[end];
+        if (first > GROUP + 1) putchar('\n');
+        print_row((char *const *)titles, width, first, end);
+        for (size_t r = 0; r < t->rows; r++) print_row(t->row[r], width, first, end);
+    }
 }
 
 /* "Faults: 2 scheduled; at random: drop 1 % of frames, crash 0.01/s per worker." */

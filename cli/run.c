@@ -103,8 +103,8 @@ static void fail_without_model(const struct mot_outcome *out)
     if (out->saved)
         snprintf(left, sizeof left, "; --resume continues from the checkpoint of update %llu",
             (unsigned long long)out->saved_updates);
-    mot_fail(MOT_EPEER, "worker %u was lost after %llu update%s, and with it the only copy of the model%s",
-        out->peer, (unsigned long long)out->last.updates, mot_plural(out->last.updates), left);
+    mot_fail(MOT_EPEER, "worker %u was lost after %s, and with it the only copy of the model%s", out->peer,
+        mot_updates_text(out->last.updates).text, left);
 }
 
 /* A run that was already over: its folder has the result. */
@@ -125,13 +125,12 @@ static enum mot_status print_over(
     }
     mot_put_shown(folder, stdout);
     if (strcmp(out->ended_by, "data") == 0)
-        printf(": already finished: its data ran out after %llu update%s; nothing was changed\n",
-            (unsigned long long)out->last.updates, mot_plural(out->last.updates));
+        printf(": already finished: its data ran out after %s; nothing was changed\n",
+            mot_updates_text(out->last.updates).text);
     else /* also if it was interrupted after the point where it is now asked to end */
-        printf(": already finished: stop.%s is reached, after %llu update%s; nothing was changed. Change "
+        printf(": already finished: stop.%s is reached, after %s; nothing was changed. Change "
                "stop.%s to continue.\n",
-            out->ended_by, (unsigned long long)out->last.updates, mot_plural(out->last.updates),
-            out->ended_by);
+            out->ended_by, mot_updates_text(out->last.updates).text, out->ended_by);
     return MOT_OK;
 }
 
@@ -268,26 +267,24 @@ static enum mot_status run_job(const struct cli_args *args, const struct mot_job
     status = out.status;
     if (status == MOT_EDIVERGED)
         mot_fail(status,
-            "the run diverged after %llu update%s: the loss is no longer finite; try a smaller optimizer.lr",
-            (unsigned long long)out.last.updates, mot_plural(out.last.updates));
+            "the run diverged after %s: the loss is no longer finite; try a smaller optimizer.lr",
+            mot_updates_text(out.last.updates).text);
     if ((status == MOT_EDATA || status == MOT_ESYSTEM || status == MOT_EUSAGE) && out.trouble)
         mot_fail(status, "the source of worker %u: %s", out.troubled, out.trouble);
     if (status == MOT_EDEADLINE || (status != MOT_OK && out.stuck_by)) {
         char why[240];
         mot_stuck_how(&out, why, sizeof why);
-        mot_fail(status, "the run stopped making progress after %llu update%s: %s",
-            (unsigned long long)out.last.updates, mot_plural(out.last.updates), why);
+        mot_fail(status, "the run stopped making progress after %s: %s",
+            mot_updates_text(out.last.updates).text, why);
     } else if (status == MOT_EPEER && out.model_lost) fail_without_model(&out);
     else if (status == MOT_EPEER && out.has_peer)
-        mot_fail(status, "%s %u was lost after %llu update%s%s%s%s",
-            out.peer < out.workers ? "worker" : "server",
-            out.peer < out.workers ? out.peer : out.peer - out.workers, (unsigned long long)out.last.updates,
-            mot_plural(out.last.updates), out.peer_by ? ": " : "",
+        mot_fail(status, "%s %u was lost after %s%s%s%s", out.peer < out.workers ? "worker" : "server",
+            out.peer < out.workers ? out.peer : out.peer - out.workers,
+            mot_updates_text(out.last.updates).text, out.peer_by ? ": " : "",
             out.peer_by ? mot_lost_how(out.peer_by) : "",
             j->experiment->output && driver->live ? "; --resume continues from the last checkpoint" : "");
     else if (status == MOT_EPEER)
-        mot_fail(status, "a peer was lost after %llu update%s", (unsigned long long)out.last.updates,
-            mot_plural(out.last.updates));
+        mot_fail(status, "a peer was lost after %s", mot_updates_text(out.last.updates).text);
     if (status == MOT_EINTERRUPTED && j->experiment->output && out.saved &&
         out.saved_updates < out.last.updates)
         mot_fail(status, "interrupted; --resume continues from the checkpoint of update %llu",

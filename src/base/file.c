@@ -191,7 +191,7 @@ enum mot_status mot_file_read(const char *path, size_t most, unsigned char **byt
 
 /* ---- Folders and names ------------------------------------------------------------ */
 
-static bool is_folder(const char *path)
+bool mot_is_folder(const char *path)
 {
     struct stat info;
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
@@ -208,7 +208,7 @@ enum mot_status mot_make_folder(const char *path)
         if (*partial && mkdir(partial, 0777) != 0) {
             /* on a read-only file system an existing folder may give EROFS, not EEXIST */
             int error = errno;
-            if (!is_folder(partial))
+            if (!mot_is_folder(partial))
                 status = refuse("make folder", partial, error == EEXIST ? ENOTDIR : error);
         }
         *end = kept;

@@ -29,6 +29,7 @@ enum mot_status mot_file_read(const char *path, size_t most, unsigned char **byt
 
 enum mot_status mot_make_folder(const char *path); /* and its parents; fine if it exists */
 bool mot_file_exists(const char *path);
+bool mot_is_folder(const char *path);
 char *mot_path_join(const char *folder, const char *name); /* malloc'd */
 
 #endif

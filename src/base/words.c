@@ -340,6 +340,15 @@ char *mot_show_count(double whole, char *into, size_t size)
     return into;
 }
 
+struct mot_updates_text mot_updates_text(uint64_t n)
+{
+    struct mot_updates_text t;
+    char count[32];
+    snprintf(
+        t.text, sizeof t.text, "%s update%s", mot_show_count((double)n, count, sizeof count), mot_plural(n));
+    return t;
+}
+
 char *mot_show_rate(double per_s, char *into, size_t size)
 {
     if (fabs(per_s) >= 100) return mot_show_count(floor(per_s + 0.5), into, size);

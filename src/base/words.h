@@ -22,6 +22,11 @@ char *mot_show_count(double whole, char *into, size_t size); /* "1,234,567" */
 char *mot_show_rate(double per_s, char *into, size_t size);  /* "16,667"; below 100 "8.333" */
 char *mot_show_bandwidth(double bytes_per_s, char *into, size_t size);
 
+struct mot_updates_text {
+    char text[48];
+};
+struct mot_updates_text mot_updates_text(uint64_t n); /* "1 update", "4,479 updates" */
+
 /* The ending of a noun after a number: "1 update", "2 updates". */
 static inline const char *mot_plural(uint64_t n) { return n == 1 ? "" : "s"; }
 

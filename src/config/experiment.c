@@ -616,6 +616,19 @@ static enum mot_status finish(struct mot_experiment *e, struct mot_yaml_reader *
     return MOT_OK;
 }
 
+static enum mot_status fail_folder(const char *path)
+{
+    char *file = mot_path_join(path, "experiment.yaml");
+    enum mot_status status = mot_file_exists(file)
+        ? mot_fail(MOT_EUSAGE,
+              "expected an experiment file; found '%s', the folder of a run: --resume --out %s continues it, "
+              "and %s repeats it",
+              path, path, file)
+        : mot_fail(MOT_EUSAGE, "expected an experiment file; found the folder '%s'", path);
+    free(file);
+    return status;
+}
+
 enum mot_status mot_experiment_open(
     const char *path, const struct mot_setting *setting, size_t settings, struct mot_experiment **out)
 {
@@ -625,6 +638,10 @@ enum mot_status mot_experiment_open(
     if (path && !mot_file_exists(path)) {
         free(e);
         return mot_fail(MOT_EUSAGE, "there is no experiment file '%s'", path);
+    }
+    if (path && mot_is_folder(path)) {
+        free(e);
+        return fail_folder(path);
     }
     enum mot_status status = path ? mot_yaml_read(path, &e->arena, &root) : MOT_OK;
     if (status != MOT_OK) {

@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "base/shown.h"
 #include "base/words.h"
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -270,10 +271,32 @@ static void make_map(struct mot_yaml *node, struct mot_arena *arena)
     append(node, name);
 }
 
+static size_t word_length(const char *text, size_t n)
+{
+    size_t i = 0;
+    while (i < n && (isalnum((unsigned char)text[i]) || text[i] == '_' || text[i] == '-')) i++;
+    return i;
+}
+
+char *mot_yaml_longhand(const char *text, size_t n)
+{
+    size_t name = word_length(text, n), rest = name + 1;
+    if (name == 0 || name == n || text[name] != '{' || text[n - 1] != '}') return NULL;
+    while (rest < n && text[rest] == ' ') rest++;
+    bool bare = rest < n && text[rest] == '}';
+    return mot_format("{name: %.*s%s%.*s", (int)name, text, bare ? "" : ", ", (int)(n - rest), text + rest);
+}
+
 static enum mot_status flag_value(
     const char *value, const char *origin, struct mot_arena *arena, struct mot_yaml **out)
 {
     if (*value == '[' || *value == '{') return mot_yaml_parse(origin, true, value, strlen(value), arena, out);
+    char *map = mot_yaml_longhand(value, strlen(value));
+    if (map) {
+        enum mot_status status = mot_yaml_parse(origin, true, map, strlen(map), arena, out);
+        free(map);
+        return status;
+    }
     *out = flag_node(MOT_YAML_SCALAR, mot_arena_text(arena, value), origin, arena);
     return MOT_OK;
 }

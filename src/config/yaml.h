@@ -33,6 +33,8 @@ struct mot_yaml {
  * Messages call it `name`; `flag`: it is a flag's value, not a file. The arena owns the tree. */
 enum mot_status mot_yaml_parse(
     const char *name, bool flag, const char *text, size_t n, struct mot_arena *, struct mot_yaml **out);
+/* "server{k: 6}", of n bytes, is short for "{name: server, k: 6}". malloc'd; NULL: it is not of that form. */
+char *mot_yaml_longhand(const char *text, size_t n);
 /* A file's text, for callers that parse it themselves; free() it. */
 enum mot_status mot_yaml_load(const char *path, unsigned char **bytes_out, size_t *n_out);
 enum mot_status mot_yaml_read(const char *path, struct mot_arena *, struct mot_yaml **out);

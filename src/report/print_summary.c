@@ -57,13 +57,12 @@ static void print_target(const struct page *p, const struct mot_experiment *e, c
     if (e->stop.target == MOT_TARGET_NONE) return;
     char time[48];
     row(p, "target");
-    char words[64], count[32];
+    char words[64];
     fprintf(
         p->out, "%s: ", mot_show_target(mot_target_name(e->stop.target), e->stop.value, words, sizeof words));
     if (o->target.reached)
-        fprintf(p->out, "%sreached%s at %s, after %s update%s\n", shade(p, GREEN), shade(p, PLAIN),
-            mot_show_time(o->target.at, time, sizeof time), counted(o->target.updates, count),
-            mot_plural(o->target.updates));
+        fprintf(p->out, "%sreached%s at %s, after %s\n", shade(p, GREEN), shade(p, PLAIN),
+            mot_show_time(o->target.at, time, sizeof time), mot_updates_text(o->target.updates).text);
     else fprintf(p->out, "%snot reached%s\n", shade(p, RED), shade(p, PLAIN));
 }
 
@@ -190,8 +189,7 @@ static void print_head(const struct page *p, const struct mot_experiment *e, con
     if (isfinite(o->wall_s)) fprintf(p->out, ", %.2f s of real time", o->wall_s);
     fputc('\n', p->out);
     row(p, "work");
-    fprintf(p->out, "%s update%s, %s samples", counted(last->updates, count), mot_plural(last->updates),
-        counted(last->samples, other));
+    fprintf(p->out, "%s, %s samples", mot_updates_text(last->updates).text, counted(last->samples, other));
     if (isfinite(last->epochs) && !last->streams) fprintf(p->out, ", %.2f epochs", last->epochs);
     if (last->computed) fprintf(p->out, "; %s samples computed", counted(last->computed, count));
     fputc('\n', p->out);
@@ -304,8 +302,7 @@ void mot_summary_line(const struct mot_experiment *e, const struct mot_outcome *
 {
     const struct mot_score *s = &o->last.score;
     char text[32];
-    fprintf(out, "%s: %s after %s update%s", e->method->name, end_of(e, o), counted(o->last.updates, text),
-        mot_plural(o->last.updates));
+    fprintf(out, "%s: %s after %s", e->method->name, end_of(e, o), mot_updates_text(o->last.updates).text);
     if (isfinite(s->test_accuracy)) fprintf(out, ", test accuracy %s", figure(s->test_accuracy, true, text));
     else if (isfinite(s->test_loss)) fprintf(out, ", test loss %s", figure(s->test_loss, false, text));
     else if (isfinite(s->train_loss)) fprintf(out, ", train loss %s", figure(s->train_loss, false, text));

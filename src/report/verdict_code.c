@@ -48,7 +48,7 @@ static void say_lost_exactness(struct mot_words *w, const struct mot_facts *f, u
         inexact, o->last.updates, inexact == 1 ? "is" : "are", f->e->code.name);
     if (tolerated == 0) mot_say(w, "and it needs all of them. ");
     else mot_say(w, "and it tolerates any %u missing, not more. ", tolerated);
-    if (most) mot_say(w, "The part missed most is not in %" PRIu64 " update%s. ", most, mot_plural(most));
+    if (most) mot_say(w, "The part missed most is not in %s. ", mot_updates_text(most).text);
 }
 
 static void say_cut_rounds(struct mot_words *w, const struct mot_facts *f, uint64_t inexact)

@@ -75,12 +75,12 @@ static void say_lost(struct mot_words *w, const struct mot_facts *f)
     const struct mot_outcome *o = f->o;
     char label[160], time[48], advice[MOT_ADVICE];
     if (!o->has_peer) {
-        mot_say(w, "The run ended after %" PRIu64 " update%s because a peer was lost. ", o->last.updates,
-            mot_plural(o->last.updates));
+        mot_say(
+            w, "The run ended after %s because a peer was lost. ", mot_updates_text(o->last.updates).text);
         return;
     }
-    mot_say(w, "The run ended after %" PRIu64 " update%s because %s%s was lost", o->last.updates,
-        mot_plural(o->last.updates), o->peer >= o->workers && o->servers == 1 ? "the " : "",
+    mot_say(w, "The run ended after %s because %s%s was lost", mot_updates_text(o->last.updates).text,
+        o->peer >= o->workers && o->servers == 1 ? "the " : "",
         mot_node_label(f->e, o, o->peer, label, sizeof label));
     if (o->peer_by) {
         mot_say(w, ": %s, at %s", mot_lost_how(o->peer_by), mot_show_time(o->peer_at, time, sizeof time));
@@ -111,18 +111,17 @@ void mot_say_end(struct mot_words *w, const struct mot_facts *f)
     const struct mot_outcome *o = f->o;
     const char *by = o->ended_by ? o->ended_by : "";
     if (o->status == MOT_EDIVERGED) {
-        mot_say(w, "The run diverged: its loss was no longer a number after %" PRIu64 " update%s. ",
-            o->last.updates, mot_plural(o->last.updates));
+        mot_say(w, "The run diverged: its loss was no longer a number after %s. ",
+            mot_updates_text(o->last.updates).text);
         return;
     }
     if (o->status == MOT_EINTERRUPTED || strcmp(by, "interrupted") == 0)
-        mot_say(w, "The run was interrupted after %" PRIu64 " update%s. ", o->last.updates,
-            mot_plural(o->last.updates));
+        mot_say(w, "The run was interrupted after %s. ", mot_updates_text(o->last.updates).text);
     if (o->stuck_by || o->status == MOT_EDEADLINE) {
         char why[240], advice[MOT_ADVICE];
         mot_stuck_how(o, why, sizeof why);
-        mot_say(w, "The run stopped making progress after %" PRIu64 " update%s: %s. ", o->last.updates,
-            mot_plural(o->last.updates), why);
+        mot_say(
+            w, "The run stopped making progress after %s: %s. ", mot_updates_text(o->last.updates).text, why);
         if (!o->stuck_by && *mot_advice(f, MOT_WHEN_EMPTY, 0, advice)) mot_say(w, "Try %s. ", advice);
     } else if (o->status == MOT_EPEER) {
         say_lost(w, f);
@@ -196,8 +195,8 @@ void mot_say_remedy(struct mot_words *w, const struct mot_facts *f)
             f->o->chance.tested ? "test" : "training", loss_of(f), f->o->chance.loss, rate,
             mot_rate_words(fmin(suits, rate / 4)).text);
     else if (f->o->last.updates < FEW_UPDATES && stop && !f->o->stuck_by)
-        mot_say(w, "It made only %" PRIu64 " update%s: let it make more (`--stop-%s`). ", f->o->last.updates,
-            mot_plural(f->o->last.updates), by);
+        mot_say(w, "It made only %s: let it make more (`--stop-%s`). ",
+            mot_updates_text(f->o->last.updates).text, by);
     else if (rate < suits / 4)
         mot_say(w, "The learning rate, %.3g, is small: try `--optimizer-lr %s`. ", rate,
             mot_rate_words(suits).text);

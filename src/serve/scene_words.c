@@ -21,11 +21,10 @@ static char *join(char *first, char *second)
 /* "1,234 updates, 4.20 s on its clock, 37 % done" */
 static char *run_words(const struct mot_scene *v)
 {
-    char count[TEXT], clock[TEXT];
+    char clock[TEXT];
     if (!v->known) return mot_text("it has not reached its first evaluation yet");
-    char *words = mot_format("%s update%s, %s on its clock",
-        mot_figure_show((double)v->now.updates, MOT_UNIT_COUNT, count, sizeof count),
-        mot_plural(v->now.updates), mot_show_time(v->now.now, clock, sizeof clock));
+    char *words = mot_format("%s, %s on its clock", mot_updates_text(v->now.updates).text,
+        mot_show_time(v->now.now, clock, sizeof clock));
     if (!v->ended && isfinite(v->share))
         words = join(words, mot_format(", %.0f %% done", floor(100 * v->share)));
     return words;

@@ -111,9 +111,9 @@ static void end_by_clock(struct sim *s)
         return;
     }
     mot_fail(MOT_EUSAGE,
-        "the run's clock would pass 292 years after %llu update%s: a job, a message or an outage of this "
+        "the run's clock would pass 292 years after %s: a job, a message or an outage of this "
         "cluster takes that long; check its speeds, links and faults, or set stop.time",
-        (unsigned long long)s->updates, mot_plural(s->updates));
+        mot_updates_text(s->updates).text);
     mot_judge_end(&s->judge, MOT_EUSAGE, "clock");
 }
 

@@ -244,20 +244,13 @@ static size_t element_length(const char *text)
     return n;
 }
 
-/* "server{k: 6}" is short for "{name: server, k: 6}". */
 static void print_element(const char *text, size_t n, FILE *out)
 {
     while (n && *text == ' ') text++, n--;
-    const char *brace = memchr(text, '{', n);
-    size_t name = brace ? (size_t)(brace - text) : 0;
-    if (!name) {
-        fprintf(out, "%.*s", (int)n, text);
-        return;
-    }
-    const char *inside = brace + 1;
-    while (*inside == ' ') inside++;
-    fprintf(out, "{name: %.*s%s%.*s", (int)name, text, *inside == '}' ? "" : ", ", (int)(text + n - inside),
-        inside);
+    char *map = mot_yaml_longhand(text, n);
+    if (map) fputs(map, out);
+    else fprintf(out, "%.*s", (int)n, text);
+    free(map);
 }
 
 enum mot_status mot_methods_read(

@@ -93,6 +93,8 @@ static const struct wrong experiments[] = {
     { "two documents", "seed: 1\n---\nseed: 2\n", DRY, 2, { "exp.yaml:2:1", "second YAML document" } },
     { "a list as an experiment", "- seed: 1\n", DRY, 2,
         { "exp.yaml:1:1", "expected a map", "found a list" } },
+    { "a folder for an experiment", NULL, "sim /", 2,
+        { "expected an experiment file; found the folder '/'" } },
     { "a missing experiment", NULL, "sim nowhere.yaml", 2, { "there is no experiment file 'nowhere.yaml'" } },
 };
 

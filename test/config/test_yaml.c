@@ -115,6 +115,27 @@ TEST(a_setting_makes_maps_on_its_way_and_keeps_names)
     mot_arena_free(&arena);
 }
 
+TEST(options_in_braces_after_a_name_are_a_map_with_that_name)
+{
+    static const struct {
+        const char *flag, *printed;
+    } short_for[] = { { "server{k: 6}", "{name: server, k: 6}" }, { "async{}", "{name: async}" },
+        { "async{ }", "{name: async}" }, { "server", NULL }, { "server{k: 6", NULL }, { "{k: 6}", NULL },
+        { "a b{k: 6}", NULL }, { "", NULL } };
+    for (size_t i = 0; i < MOT_COUNT(short_for); i++) {
+        char *map = mot_yaml_longhand(short_for[i].flag, strlen(short_for[i].flag));
+        CHECK_TEXT(map ? map : "none", short_for[i].printed ? short_for[i].printed : "none");
+        free(map);
+    }
+    struct mot_arena arena = { NULL };
+    struct mot_yaml *root;
+    CHECK_INT(parse("method: allreduce\n", &arena, &root), MOT_OK);
+    CHECK_INT(mot_yaml_put(root, "method", "server{k: 6}", "--method", &arena), MOT_OK);
+    CHECK_TEXT(mot_yaml_get(mot_yaml_get(root, "method"), "name")->text, "server");
+    CHECK_TEXT(mot_yaml_get(mot_yaml_get(root, "method"), "k")->text, "6");
+    mot_arena_free(&arena);
+}
+
 TEST(what_is_quoted_in_messages_is_short_and_printable)
 {
     struct mot_arena arena = { NULL };

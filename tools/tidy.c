@@ -334,7 +334,15 @@ static void check_text(const char *path, const char *text)
     }
 }
 
-/* Lines of C fit COLUMNS; a character of several bytes is one column. */
+static bool has_columns(const char *path)
+{
+    static const char *const ends[] = { ".c", ".h", ".js", ".css", ".html" };
+    size_t i = 0;
+    while (i < sizeof ends / sizeof *ends && !ends_with(path, ends[i])) i++;
+    return i < sizeof ends / sizeof *ends;
+}
+
+/* Lines of C and of the page fit COLUMNS; a character of several bytes is one column. */
 static void check_columns(const char *path, const char *text)
 {
     int line = 1, columns = 0;
@@ -495,11 +503,11 @@ static void check_file(const char *path)
     fclose(in);
     bool binary = memchr(text, 0, n) != NULL, seed = begins_with(path, "fuzz/corpus/");
     if (!binary && !seed) check_text(path, text);
+    if (!binary && has_columns(path)) check_columns(path, text);
     if (!binary && (ends_with(path, ".c") || ends_with(path, ".h"))) {
         char *code = only_code(text, n);
         check_includes(path, text, code);
         check_calls(path, text, code);
-        check_columns(path, text);
         measure(path, code);
         if (begins_with(path, "include/motley/")) collect_declared(code);
         free(code);

@@ -87,6 +87,7 @@ catches "a path of one machine" test/base/planted.txt "see /ho""me/someone/x" 'a
 catches "another" src/base/planted.c "const char *p = \"/wo""rk/main\";" 'a path of one machine'
 passes "a path that only looks like one" src/base/planted.c "/* ../wo""rk/x and a/ro""ot/y */"
 catches "a line of 111 columns" src/base/planted.c "/* $(printf '%0105d' 0) */" '111 columns'
+catches "a line of 111 columns of the page" src/page/template/planted.js "// $(printf '%0108d' 0)" '111 columns'
 passes "a line of 110 columns" src/base/planted.c "/* $(printf '%0104d' 0) */"
 
 fresh

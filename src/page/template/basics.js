@@ -22,27 +22,51 @@ const draw = (tag, attrs, ...kids) => fill(document.createElementNS(SVG, tag), a
 
 const DASHES = ['', '7 3', '2 3', '10 3 2 3', '14 4', '5 2 1 2', '1 4', '12 3 3 3 3 3'];
 const MARKS = [
-  'M-3.5,0a3.5,3.5 0 1,0 7,0a3.5,3.5 0 1,0 -7,0z', 'M-3.2,-3.2h6.4v6.4h-6.4z', 'M0,-4.2L4,3H-4z', 'M0,-4.6L4,0L0,4.6L-4,0z',
-  'M0,4.2L4,-3H-4z', 'M-4,-1.3h2.7v-2.7h2.6v2.7h2.7v2.6h-2.7v2.7h-2.6v-2.7h-2.7z', 'M-2,-4h4l2.6,4l-2.6,4h-4l-2.6,-4z', 'M-4,-2h8v4h-8z',
+  'M-3.5,0a3.5,3.5 0 1,0 7,0a3.5,3.5 0 1,0 -7,0z',
+  'M-3.2,-3.2h6.4v6.4h-6.4z',
+  'M0,-4.2L4,3H-4z',
+  'M0,-4.6L4,0L0,4.6L-4,0z',
+  'M0,4.2L4,-3H-4z',
+  'M-4,-1.3h2.7v-2.7h2.6v2.7h2.7v2.6h-2.7v2.7h-2.6v-2.7h-2.7z',
+  'M-2,-4h4l2.6,4l-2.6,4h-4l-2.6,-4z',
+  'M-4,-2h8v4h-8z',
 ];
-const armClass = arm => 'k' + arm % 8;
+const armClass = arm => 'k' + (arm % 8);
 const armDash = arm => DASHES[(arm + Math.floor(arm / 8)) % 8];
 const armMark = arm => MARKS[(arm + Math.floor(arm / 8)) % 8];
 const armName = arm => DATA.arms[arm] || '';
 
 function swatch(arm) {
-  return draw('svg', { width: 34, height: 12, class: armClass(arm), 'aria-hidden': 'true' },
+  return draw(
+    'svg',
+    { width: 34, height: 12, class: armClass(arm), 'aria-hidden': 'true' },
     draw('line', { x1: 1, x2: 33, y1: 6, y2: 6, class: 'median', 'stroke-dasharray': armDash(arm) }),
-    draw('path', { d: armMark(arm), transform: 'translate(17,6)', class: 'mark' }));
+    draw('path', { d: armMark(arm), transform: 'translate(17,6)', class: 'mark' }),
+  );
 }
 
 // ---- Numbers -----------------------------------------------------------------------------------------
 
 // As in the tables, which the program writes: the same figure has the same digits everywhere.
-const TIMES = [['h', 3600], ['min', 60], ['s', 1], ['ms', 1e-3], ['us', 1e-6], ['ns', 1e-9]];
-const SIZES = [['PB', 1e15], ['TB', 1e12], ['GB', 1e9], ['MB', 1e6], ['kB', 1e3], ['B', 1]];
+const TIMES = [
+  ['h', 3600],
+  ['min', 60],
+  ['s', 1],
+  ['ms', 1e-3],
+  ['us', 1e-6],
+  ['ns', 1e-9],
+];
+const SIZES = [
+  ['PB', 1e15],
+  ['TB', 1e12],
+  ['GB', 1e9],
+  ['MB', 1e6],
+  ['kB', 1e3],
+  ['B', 1],
+];
 
-const three = v => v === 0 ? '0' : Math.abs(v) >= 99.95 ? v.toFixed(0) : Math.abs(v) >= 9.995 ? v.toFixed(1) : v.toFixed(2);
+const three = v =>
+  v === 0 ? '0' : Math.abs(v) >= 99.95 ? v.toFixed(0) : Math.abs(v) >= 9.995 ? v.toFixed(1) : v.toFixed(2);
 function showTime(s) {
   if (s === 0) return '0 s';
   const unit = TIMES.find(([, size]) => s >= size * (size > 1 ? 2 : 0.9995)) || TIMES[TIMES.length - 1];
@@ -61,7 +85,10 @@ function showPlain(v) {
   return size >= 999.95 ? v.toFixed(0) : v.toPrecision(4);
 }
 // In a sentence, without zeros at the end.
-const inWords = v => showPlain(v).replace(/(\.\d*?)0+$/, '$1').replace(/\.$/, '');
+const inWords = v =>
+  showPlain(v)
+    .replace(/(\.\d*?)0+$/, '$1')
+    .replace(/\.$/, '');
 const SHOW = { time: showTime, bytes: showSize, count: showCount, share: showShare, plain: showPlain };
 
 // A unit for a whole axis: what its numbers are divided by, and its name.
@@ -73,17 +100,20 @@ function axisUnit(kind, most) {
     return { by: 1, name: '' };
   }
   const units = kind === 'time' ? TIMES : SIZES;
-  const [name, by] = units.find(([, size]) => most >= size * (kind === 'time' && size > 1 ? 2 : 1)) || units[units.length - 1];
+  const [name, by] =
+    units.find(([, size]) => most >= size * (kind === 'time' && size > 1 ? 2 : 1)) || units[units.length - 1];
   return { by, name };
 }
 
 // ---- The box under the pointer -----------------------------------------------------------------------
 
 const tip = $('tip');
-function showTip(content, x, y) { // x, y: in the window
+function showTip(content, x, y) {
+  // x, y: in the window
   tip.replaceChildren(content);
   tip.hidden = false;
-  const box = tip.getBoundingClientRect(), wide = document.documentElement.clientWidth;
+  const box = tip.getBoundingClientRect(),
+    wide = document.documentElement.clientWidth;
   let left = x + 16;
   if (left + box.width > wide - 6) left = x - 16 - box.width;
   left = Math.max(6, Math.min(left, wide - box.width - 6));
@@ -92,13 +122,22 @@ function showTip(content, x, y) { // x, y: in the window
   tip.style.left = left + window.scrollX + 'px';
   tip.style.top = top + window.scrollY + 'px';
 }
-function hideTip() { tip.hidden = true; }
+function hideTip() {
+  tip.hidden = true;
+}
 
 // A head and rows of [arm or null, name, value].
 function tipTable(head, rows) {
   const body = make('tbody');
   for (const [arm, name, value] of rows)
-    body.append(make('tr', {}, make('td', {}, arm === null ? null : make('span', { class: 'key ' + armClass(arm) }), name), make('td', { class: 'num' }, value)));
+    body.append(
+      make(
+        'tr',
+        {},
+        make('td', {}, arm === null ? null : make('span', { class: 'key ' + armClass(arm) }), name),
+        make('td', { class: 'num' }, value),
+      ),
+    );
   return make('div', {}, make('div', { class: 'head' }, head), make('table', {}, body));
 }
 
@@ -112,9 +151,11 @@ function withTip(node, content) {
 
 // ---- Controls ----------------------------------------------------------------------------------------
 
-function chooser(label, options, value, change) { // options: [[value, text], ...]
+function chooser(label, options, value, change) {
+  // options: [[value, text], ...]
   const select = make('select', { onchange: e => change(e.target.value) });
-  for (const [key, text] of options) select.append(make('option', { value: key, selected: String(key) === String(value) }, text));
+  for (const [key, text] of options)
+    select.append(make('option', { value: key, selected: String(key) === String(value) }, text));
   return make('label', {}, label, select);
 }
 function ticker(label, value, change) {
@@ -125,9 +166,15 @@ function ticker(label, value, change) {
 // A legend whose entries show and hide their arms.
 function armButtons(host, hidden, again) {
   DATA.arms.forEach((name, arm) => {
-    const button = make('button', { type: 'button', 'aria-pressed': String(!hidden.has(arm)), title: 'show or hide' }, swatch(arm), name);
+    const button = make(
+      'button',
+      { type: 'button', 'aria-pressed': String(!hidden.has(arm)), title: 'show or hide' },
+      swatch(arm),
+      name,
+    );
     button.addEventListener('click', () => {
-      if (hidden.has(arm)) hidden.delete(arm); else hidden.add(arm);
+      if (hidden.has(arm)) hidden.delete(arm);
+      else hidden.add(arm);
       button.setAttribute('aria-pressed', String(!hidden.has(arm)));
       again();
     });
@@ -148,7 +195,10 @@ function keepDrawn(host, paint) {
   };
   again();
   new ResizeObserver(() => requestAnimationFrame(again)).observe(host);
-  const afresh = () => { width = 0; again(); };
+  const afresh = () => {
+    width = 0;
+    again();
+  };
   drawn.add(afresh);
   return afresh;
 }

@@ -1,9 +1,13 @@
 // live.js -- a page that grows: asks how the run is doing, and redraws what has changed.
 // What was chosen on the page stays chosen.
 
-const ASK_MS = 1000, ASK_LATE_MS = 5000, MISSED_MOST = 2;
+const ASK_MS = 1000,
+  ASK_LATE_MS = 5000,
+  MISSED_MOST = 2;
 const EMPTY = $('curves').innerHTML;
-let moment = Number($('live').dataset.moment), missed = 0, heard = new Date();
+let moment = Number($('live').dataset.moment),
+  missed = 0,
+  heard = new Date();
 
 function tell(state, words) {
   const line = $('live');
@@ -18,7 +22,14 @@ async function ask(path) {
 }
 
 // What the controls of the curves were made from.
-const shape = () => JSON.stringify([DATA.arms, DATA.conditions, metricsShown(), DATA.targets, DATA.runs.length > DATA.arms.length * DATA.conditions.length]);
+const shape = () =>
+  JSON.stringify([
+    DATA.arms,
+    DATA.conditions,
+    metricsShown(),
+    DATA.targets,
+    DATA.runs.length > DATA.arms.length * DATA.conditions.length,
+  ]);
 
 function drawAgain(before, arms) {
   if (shape() === before) {
@@ -28,7 +39,7 @@ function drawAgain(before, arms) {
   drawn.clear();
   $('curves').innerHTML = EMPTY; // the template's own words
   const off = new Set([...curve.hidden].map(arm => arms[arm])); // an arm may have another number now
-  curve.hidden = new Set(DATA.arms.flatMap((name, arm) => off.has(name) ? [arm] : []));
+  curve.hidden = new Set(DATA.arms.flatMap((name, arm) => (off.has(name) ? [arm] : [])));
   startCurves();
 }
 
@@ -43,7 +54,8 @@ async function renew() {
   document.title = fresh.title;
   document.querySelector('h1').textContent = fresh.querySelector('h1').textContent;
   $('command').textContent = fresh.getElementById('command').textContent;
-  const before = shape(), arms = DATA.arms;
+  const before = shape(),
+    arms = DATA.arms;
   for (const key of Object.keys(DATA)) delete DATA[key];
   Object.assign(DATA, JSON.parse(fresh.getElementById('data').textContent));
   drawAgain(before, arms);
@@ -62,7 +74,12 @@ async function look() {
     if (now.state === 'ended' && now.moment === moment) return;
   } catch {
     if (++missed >= MISSED_MOST) {
-      tell('gone', 'No answer since ' + heard.toLocaleTimeString() + ': motley has ended or was stopped. This is the last it said.');
+      tell(
+        'gone',
+        'No answer since ' +
+          heard.toLocaleTimeString() +
+          ': motley has ended or was stopped. This is the last it said.',
+      );
       document.documentElement.dataset.live = 'gone';
       wait = ASK_LATE_MS;
     }

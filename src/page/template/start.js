@@ -2,9 +2,12 @@
 
 function startTables() {
   if (DATA.conditions.length < 2) return;
-  $('table-controls').append(chooser('Under', [['', 'all conditions'], ...conditionOptions()], '', v => {
-    for (const table of document.querySelectorAll('#table [data-condition]')) table.hidden = v !== '' && table.dataset.condition !== v;
-  }));
+  $('table-controls').append(
+    chooser('Under', [['', 'all conditions'], ...conditionOptions()], '', v => {
+      for (const table of document.querySelectorAll('#table [data-condition]'))
+        table.hidden = v !== '' && table.dataset.condition !== v;
+    }),
+  );
 }
 
 document.documentElement.classList.add('has-js');

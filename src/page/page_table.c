@@ -253,8 +253,8 @@ void mot_page_about(const json_t *document, FILE *out)
     size_t seeds = json_array_size(mot_json_get_list(document, "seeds"));
     fputs(seeds >= MOT_PAIRS_LEAST
             ? "Medians over seeds, with 95 % intervals below, unless both ends are the same."
-            : seeds > 1 ? "Medians over seeds, with the least and the greatest below, unless these are "
-                          "alike: fewer than six runs give no 95 % interval."
+            : seeds > 1 ? "Medians over seeds, with the least and the greatest below, unless both ends "
+                          "are the same: fewer than six runs give no 95 % interval."
                         : "Figures of one seed, so there are no intervals.",
         out);
     if (compares(document)) fputs(" Arms are compared with the first, seed by seed; above 1 is better.", out);

@@ -148,6 +148,7 @@ static void print_table(const struct table *t)
         int all = width[GROUP] + 2 + width[first];
         for (end = first + 1; end < COLUMNS && all + 2 + width[end] <= (int)cli_columns(); end++)
             all += 2 + width[end];
+        if (first < UP && end > UP && end < COLUMNS) end = UP; /* a link stays in one piece */
         if (first > GROUP + 1) putchar('\n');
         print_row((char *const *)titles, width, first, end);
         for (size_t r = 0; r < t->rows; r++) print_row(t->row[r], width, first, end);

@@ -539,7 +539,9 @@ struct mot_traits {
      * update takes what comes */
     uint32_t round;
     bool asynchronous; /* an update need not take a gradient from every worker */
-    bool awaits_all;   /* updates wait for every worker, while those that are not awaited compute on */
+    /* an update may need a gradient from every worker, and those that have sent theirs compute on: if one
+     * stays away, the run ends without it */
+    bool awaits_all;
     /* MOT_MODEL_OF_EACH: workers go at their own pace. The run's updates are the workers' steps together,
      * divided by the workers and rounded down; every worker goes on until the driver ends the run for all.
      * One that says mot_stop is out of data and still gets messages: others may need its answers. Models

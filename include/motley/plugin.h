@@ -23,7 +23,7 @@ extern "C" {
 struct mot_plugin {
     uint32_t version; /* MOT_PLUGIN_VERSION */
     /* sizes when the plugin was compiled: they give away the headers of another build */
-    uint32_t plugin_bytes, method_bytes, model_bytes, env_bytes;
+    uint32_t plugin_bytes, method_bytes, traits_bytes, model_bytes, env_bytes;
     const struct mot_method *const *methods; /* ended by NULL; NULL: none */
     const struct mot_model *const *models;   /* likewise */
 };
@@ -34,6 +34,7 @@ struct mot_plugin {
     const struct mot_plugin motley_plugin = { .version = MOT_PLUGIN_VERSION,                                 \
         .plugin_bytes = sizeof(struct mot_plugin),                                                           \
         .method_bytes = sizeof(struct mot_method),                                                           \
+        .traits_bytes = sizeof(struct mot_traits),                                                           \
         .model_bytes = sizeof(struct mot_model),                                                             \
         .env_bytes = sizeof(struct mot_env),                                                                 \
         __VA_ARGS__ };

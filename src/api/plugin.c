@@ -34,7 +34,8 @@ static enum mot_status check_head(const char *path, const struct mot_plugin *p)
             "again with the headers of this motley",
             path, p->version, MOT_PLUGIN_VERSION);
     if (p->plugin_bytes != sizeof(struct mot_plugin) || p->method_bytes != sizeof(struct mot_method) ||
-        p->model_bytes != sizeof(struct mot_model) || p->env_bytes != sizeof(struct mot_env))
+        p->traits_bytes != sizeof(struct mot_traits) || p->model_bytes != sizeof(struct mot_model) ||
+        p->env_bytes != sizeof(struct mot_env))
         return mot_fail(MOT_EUSAGE,
             "--plugin %s: its structs differ in size from this program's: build it again with the headers of "
             "this motley",

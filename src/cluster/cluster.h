@@ -101,7 +101,7 @@ struct mot_costs {
 
 struct mot_cluster {
     uint32_t workers, servers;
-    struct mot_machine *machine; /* [workers + servers] */
+    struct mot_machine *machine; /* [workers + servers]; the first server's is there even if there is none */
     struct mot_faults faults;
     struct mot_arena_block *arena; /* names, traces */
     struct mot_host host;

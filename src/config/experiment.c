@@ -616,14 +616,16 @@ static enum mot_status finish(struct mot_experiment *e, struct mot_yaml_reader *
     return MOT_OK;
 }
 
-static enum mot_status fail_folder(const char *path)
+enum mot_status mot_experiment_found(const char *path)
 {
+    if (!mot_file_exists(path)) return mot_fail(MOT_EUSAGE, "there is no experiment file '%s'", path);
+    if (!mot_is_folder(path)) return MOT_OK;
     char *file = mot_path_join(path, "experiment.yaml");
     enum mot_status status = mot_file_exists(file)
         ? mot_fail(MOT_EUSAGE,
-              "expected an experiment file; found '%s', the folder of a run: --resume --out %s continues it, "
-              "and %s repeats it",
-              path, path, file)
+              "expected an experiment file; found '%s', the folder of a run: `motley sim` and `motley train` "
+              "continue it with --resume --out, and %s repeats it",
+              path, file)
         : mot_fail(MOT_EUSAGE, "expected an experiment file; found the folder '%s'", path);
     free(file);
     return status;
@@ -635,15 +637,8 @@ enum mot_status mot_experiment_open(
     struct mot_experiment *e = mot_new(1, sizeof *e);
     struct mot_yaml_reader reader = { .arena = &e->arena };
     struct mot_yaml nothing = { .kind = MOT_YAML_MAP }, *root = &nothing;
-    if (path && !mot_file_exists(path)) {
-        free(e);
-        return mot_fail(MOT_EUSAGE, "there is no experiment file '%s'", path);
-    }
-    if (path && mot_is_folder(path)) {
-        free(e);
-        return fail_folder(path);
-    }
-    enum mot_status status = path ? mot_yaml_read(path, &e->arena, &root) : MOT_OK;
+    enum mot_status status = path ? mot_experiment_found(path) : MOT_OK;
+    if (status == MOT_OK && path) status = mot_yaml_read(path, &e->arena, &root);
     if (status != MOT_OK) {
         mot_experiment_close(e);
         return status;

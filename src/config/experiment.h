@@ -100,6 +100,9 @@ struct mot_setting {
     const char *key, *value, *origin;
 };
 
+/* Whether an experiment can be there: not if it is a folder. */
+enum mot_status mot_experiment_found(const char *path);
+
 /* Reads `path` (NULL: defaults only), applies the settings, resolves. Errors name
  * file, line and column (or the flag), what was expected and the nearest name. */
 enum mot_status mot_experiment_open(

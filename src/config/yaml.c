@@ -278,12 +278,19 @@ static size_t word_length(const char *text, size_t n)
     return i;
 }
 
+static size_t past_blanks(const char *text, size_t at, size_t n)
+{
+    while (at < n && text[at] == ' ') at++;
+    return at;
+}
+
 char *mot_yaml_longhand(const char *text, size_t n)
 {
-    size_t name = word_length(text, n), rest = name + 1;
-    if (name == 0 || name == n || text[name] != '{' || text[n - 1] != '}') return NULL;
-    while (rest < n && text[rest] == ' ') rest++;
-    bool bare = rest < n && text[rest] == '}';
+    size_t name = word_length(text, n), brace = past_blanks(text, name, n);
+    if (name == 0 || brace == n || text[brace] != '{' || text[n - 1] != '}') return NULL;
+    size_t rest = past_blanks(text, brace + 1, n);
+    bool bare = text[rest] == '}';
+    if (!bare && !memchr(text + rest, ':', n - rest)) return NULL; /* a name like run{3} */
     return mot_format("{name: %.*s%s%.*s", (int)name, text, bare ? "" : ", ", (int)(n - rest), text + rest);
 }
 

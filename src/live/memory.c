@@ -3,7 +3,6 @@
 #include "live/live.h"
 #include "live/node.h"
 #include "run/memory_plan.h"
-#include "sim/sim.h"
 
 /* If several models make up the run's, an evaluation has copies of them all, and there are up to four of them
  * at a time: one that is computed, one that waits, and those that are being collected. */
@@ -31,14 +30,10 @@ static struct part part_of(const struct mot_experiment *x, const struct mot_worl
     if (!hosted->node) return (struct part){ w->workers, w->servers, true, *all };
     struct part part = { 0 };
     for (uint32_t i = 0; i < hosted->nodes; i++) {
-        struct mot_need n = mot_need_of(x, w, hosted->node[i]);
         bool worker = hosted->node[i] < w->workers;
         part.workers += worker;
         part.servers += !worker;
-        part.needs.states += mot_state_room(n.state_bytes);
-        part.needs.buffers += n.buffers + (worker ? n.works : 0);
-        part.needs.holds += n.holds;
-        part.needs.sends += n.sends;
+        mot_needs_add(&part.needs, x, w, hosted->node[i]);
     }
     return part;
 }

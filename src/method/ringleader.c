@@ -158,7 +158,7 @@ static void ringleader_traits(const void *p, uint32_t workers, struct mot_traits
 {
     mot_served_traits(p, workers, t);
     t->asynchronous = true;
-    t->awaits_all = true; /* at the beginning of each round */
+    t->awaits_all = true; /* first to fill the table, then for the step of each */
     t->batches = 1;
     t->round = 0;
     t->delay = 2 * ((double)workers - 1); /* of the oldest row: the step goes along all rows */

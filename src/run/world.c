@@ -246,27 +246,31 @@ struct mot_need mot_need_of(const struct mot_experiment *x, const struct mot_wor
     return n;
 }
 
+void mot_needs_add(
+    struct mot_needs *sum, const struct mot_experiment *x, const struct mot_world *w, mot_node node)
+{
+    struct mot_need n = mot_need_of(x, w, node);
+    MOT_ASSERT(n.state_bytes > 0 && n.colls <= 1);
+    if (node >= w->workers) n.works = n.colls = 0;
+    sum->states += mot_state_room(n.state_bytes);
+    sum->buffers += n.buffers + n.works;
+    sum->holds += n.holds;
+    sum->sends += n.sends;
+    sum->works += n.works;
+    sum->terms += (uint64_t)n.works * n.terms;
+    sum->alarms += n.alarms;
+    if (n.sends > sum->most.sends) sum->most.sends = n.sends;
+    if (n.works > sum->most.works) sum->most.works = n.works;
+    if (n.terms > sum->most.terms) sum->most.terms = n.terms;
+    if (n.alarms > sum->most.alarms) sum->most.alarms = n.alarms;
+    if (n.colls > sum->most.colls) sum->most.colls = n.colls;
+}
+
 struct mot_needs mot_needs_of(const struct mot_experiment *x, const struct mot_world *w)
 {
     uint32_t showing = mot_world_saved(x, w);
     struct mot_needs sum = { .shown = showing > 1 ? showing : 0 };
-    for (mot_node i = 0; i < w->nodes; i++) {
-        struct mot_need n = mot_need_of(x, w, i);
-        MOT_ASSERT(n.state_bytes > 0 && n.colls <= 1);
-        if (i >= w->workers) n.works = n.colls = 0;
-        sum.states += mot_state_room(n.state_bytes);
-        sum.buffers += n.buffers + n.works;
-        sum.holds += n.holds;
-        sum.sends += n.sends;
-        sum.works += n.works;
-        sum.terms += (uint64_t)n.works * n.terms;
-        sum.alarms += n.alarms;
-        if (n.sends > sum.most.sends) sum.most.sends = n.sends;
-        if (n.works > sum.most.works) sum.most.works = n.works;
-        if (n.terms > sum.most.terms) sum.most.terms = n.terms;
-        if (n.alarms > sum.most.alarms) sum.most.alarms = n.alarms;
-        if (n.colls > sum.most.colls) sum.most.colls = n.colls;
-    }
+    for (mot_node i = 0; i < w->nodes; i++) mot_needs_add(&sum, x, w, i);
     return sum;
 }
 

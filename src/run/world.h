@@ -34,6 +34,7 @@ struct mot_needs {
     struct mot_need most;
     uint64_t states, buffers, holds, sends, works, terms, alarms, shown;
 };
+void mot_needs_add(struct mot_needs *, const struct mot_experiment *, const struct mot_world *, mot_node);
 struct mot_needs mot_needs_of(const struct mot_experiment *, const struct mot_world *);
 /* Collectives of one circle that can be in flight at once: a member that has got something from the root may
  * have joined the next one while others have yet to leave the one before. */

@@ -451,7 +451,7 @@ static bool can_be_hit(const struct sim *s, mot_node worker, uint32_t kind)
     return !n->dead && (random_kind[kind] != MOT_FAULT_CRASH || !n->stopped); /* see crash() */
 }
 
-/* When the first fault of a kind ends whose slots are all taken. */
+/* All slots of a kind are taken: when its first fault ends. */
 static mot_time first_end(const struct sim *s, uint32_t from, uint32_t end)
 {
     mot_time first = MOT_NEVER;

@@ -5,7 +5,6 @@
  * same run are simulated, as those of a phantom: messages of the same size, and no mathematics. */
 #include "base/memory.h"
 #include "math/models.h"
-#include "run/memory_plan.h"
 #include "sim/sim.h"
 #include <stdlib.h>
 #include <string.h>

@@ -577,8 +577,8 @@ enum mot_status mot_study_plan_open(
 {
     unsigned char *bytes = NULL;
     size_t n = 0;
-    if (path && !mot_file_exists(path)) return mot_fail(MOT_EUSAGE, "there is no experiment file '%s'", path);
-    enum mot_status status = path ? mot_yaml_load(path, &bytes, &n) : MOT_OK;
+    enum mot_status status = path ? mot_experiment_found(path) : MOT_OK;
+    if (status == MOT_OK && path) status = mot_yaml_load(path, &bytes, &n);
     if (status == MOT_OK) status = mot_study_plan_parse(path, (const char *)bytes, n, flags, out);
     free(bytes);
     return status;

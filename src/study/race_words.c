@@ -338,10 +338,12 @@ static char *nearest_text(const struct mot_race *o, const struct mot_racer *cons
         mot_figure_show(best, kind->unit, value, sizeof(value)), seed);
 }
 
+#define NO_TARGET "no run ended with a figure to set a target by"
+
 char *mot_race_nothing(const struct mot_race *o)
 {
     char target[96];
-    if (!isfinite(o->target_value)) return mot_text("no run ended with a figure to set a target by");
+    if (!isfinite(o->target_value)) return mot_text(NO_TARGET);
     return mot_format("no run reached %s in time", target_text(o, target, sizeof(target)));
 }
 
@@ -358,8 +360,7 @@ static void recommend_nothing(
               target_text(o, target, sizeof(target)),
               mot_figure_show(o->horizon_s, MOT_UNIT_SECONDS, time, sizeof(time)), nearest,
               o->target == MOT_TARGET_TEST_ACCURACY ? "lower" : "higher")
-        : mot_text("no run ended with a figure to set a target by. Try a smaller optimizer.lr, or set "
-                   "stop.target");
+        : mot_text(NO_TARGET ". Try a smaller optimizer.lr, or set stop.target");
     for (size_t i = 0; i < MOT_COUNT(none); i++) mot_json_set(all, none[i], json_null());
     mot_json_set(all, "answer", json_string(what));
     mot_json_set(all, "alike", json_array());

@@ -247,6 +247,7 @@ static size_t element_length(const char *text)
 static void print_element(const char *text, size_t n, FILE *out)
 {
     while (n && *text == ' ') text++, n--;
+    while (n && text[n - 1] == ' ') n--;
     char *map = mot_yaml_longhand(text, n);
     if (map) fputs(map, out);
     else fprintf(out, "%.*s", (int)n, text);

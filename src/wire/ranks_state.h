@@ -246,7 +246,6 @@ void mot_ranks_rest_sent(struct mot_ranks *, mot_buf);           /* the buffer o
 
 /* ranks_sum.c */
 void mot_ranks_sums_open(struct mot_ranks *, uint32_t window);
-/* The most buffers that they take: results, and what roots have sent ahead. */
 mot_time mot_ranks_next_token(const struct mot_ranks *); /* emulating: when the next is due; or MOT_NEVER */
 void mot_ranks_take_tokens(struct mot_ranks *);          /* that are due, and sends those that follow */
 void mot_ranks_sums_close(struct mot_ranks *);

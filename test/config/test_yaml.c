@@ -120,8 +120,9 @@ TEST(options_in_braces_after_a_name_are_a_map_with_that_name)
     static const struct {
         const char *flag, *printed;
     } short_for[] = { { "server{k: 6}", "{name: server, k: 6}" }, { "async{}", "{name: async}" },
-        { "async{ }", "{name: async}" }, { "server", NULL }, { "server{k: 6", NULL }, { "{k: 6}", NULL },
-        { "a b{k: 6}", NULL }, { "", NULL } };
+        { "async{ }", "{name: async}" }, { "server {k: 6}", "{name: server, k: 6}" }, { "server", NULL },
+        { "run{3}", NULL }, { "server{k: 6", NULL }, { "{k: 6}", NULL }, { "a b{k: 6}", NULL },
+        { "", NULL } };
     for (size_t i = 0; i < MOT_COUNT(short_for); i++) {
         char *map = mot_yaml_longhand(short_for[i].flag, strlen(short_for[i].flag));
         CHECK_TEXT(map ? map : "none", short_for[i].printed ? short_for[i].printed : "none");

@@ -94,7 +94,7 @@ static void put_workers(const struct mot_yaml *cluster, const char *workers, FIL
     if (named && groups) fputc(')', out);
 }
 
-/* "1,000/s", "20 Mbit/s", "100 \u00b5s": a value of the experiment as people write it, or as it is. */
+/* "1,000/s", "20 Mbit/s", "100 us": a value of the experiment as people write it, or as it is. */
 static void put_value(const char *key, const char *text, FILE *out)
 {
     char shown[NAME];
@@ -107,7 +107,7 @@ static void put_value(const char *key, const char *text, FILE *out)
         double us = (double)ns / 1000;
         if (us >= 1e6) fprintf(out, "%.6g s", us / 1e6);
         else if (us >= 1e3) fprintf(out, "%.6g ms", us / 1e3);
-        else fprintf(out, "%.6g \u00b5s", us);
+        else fprintf(out, "%.6g us", us);
     } else if (!is_speed && !is_latency && mot_read_bandwidth(text, &value)) {
         fputs(mot_show_bandwidth(value, shown, sizeof shown), out);
     } else {
@@ -115,7 +115,7 @@ static void put_value(const char *key, const char *text, FILE *out)
     }
 }
 
-/* "6 fast: speed 1,000/s, up 1 Gbit/s, down 1 Gbit/s, latency 100 \u00b5s": what tells the groups apart. */
+/* "6 fast: speed 1,000/s, up 1 Gbit/s, down 1 Gbit/s, latency 100 us": what tells the groups apart. */
 static void put_machines(const struct mot_yaml *cluster, FILE *out)
 {
     static const char *const keys[] = { "speed", "up", "down", "latency" };

@@ -74,7 +74,7 @@ TEST(speeds_and_links_are_written_as_people_do)
                "6, speed: 1000 "
                "samples/s}, {name: slow, count: 2, speed: 90/min, latency: 1.5ms}]}");
     CHECK_TEXT(mot_json_get_text(x, "cluster"),
-        "6 fast: speed 1,000/s, up 20 Mbit/s, down 1 Gbit/s, latency 100 \u00b5s; "
+        "6 fast: speed 1,000/s, up 20 Mbit/s, down 1 Gbit/s, latency 100 us; "
         "2 slow: speed 1.5/s, up 20 Mbit/s, down 1 Gbit/s, latency 1.5 ms");
     json_decref(x), json_decref(none);
 }

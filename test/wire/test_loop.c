@@ -186,19 +186,19 @@ TEST(a_rank_that_dies_in_the_middle_of_a_message_is_lost_like_any_other)
     team_close(&t);
 }
 
+/* async gives out jobs in turn: else the run could be over before a busy machine lets rank 2 begin. */
 TEST(methods_with_a_server_go_on_without_a_rank_that_dies)
 {
-    static const char *const methods[] = { "server", "async" };
+    static const char *const methods[] = { "server", "{name: async, assign: shuffled}" };
     for (int m = 0; m < 2; m++) {
-        uint64_t updates = m == 0 ? 60 : 3000; /* async does not wait: rank 2 must have its turn in time */
-        struct team t = team_of(methods[m], m == 0 ? "60" : "3000");
+        struct team t = team_of(methods[m], "60");
         CHECK(team_open(&t));
         for (int half = 0; half < 2; half++) {
             struct plot p = PLOT(2, 0, MOT_ENVELOPE_MESSAGE, 2, .fate = half ? MOT_LOOP_HALF : MOT_LOOP_KILL,
                 .then = MOT_LOOP_KILL);
             play(&t, &p);
             CHECK_INT(t.member[0].left_with, MOT_OK);
-            CHECK_INT(t.member[0].out.last.updates, updates);
+            CHECK_INT(t.member[0].out.last.updates, 60);
             CHECK_INT(t.member[1].left_with, MOT_OK);
             CHECK_INT(t.member[2].left_with, MOT_EPEER);
             team_forget(&t);

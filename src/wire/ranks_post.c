@@ -186,11 +186,11 @@ static void look_for_lost(struct mot_ranks *p, uint64_t now)
         struct peer *peer = &p->peer[r];
         if (!watches(p, r)) continue;
         if (away > AWAY_NS) mot_line_excuse(&peer->line, away);
-        if (ask && is_gone(p, r)) {
-            lose(p, r, MOT_LOST_DEATH);
-        } else if (mot_line_silent(&peer->line, now)) {
-            lose(p, r, MOT_LOST_SILENCE);
-        }
+        bool gone = ask && is_gone(p, r);
+        /* Believed when seen twice: it may have sent its last word since we last received. */
+        if (gone && peer->gone) lose(p, r, MOT_LOST_DEATH);
+        else if (mot_line_silent(&peer->line, now)) lose(p, r, MOT_LOST_SILENCE);
+        if (ask) peer->gone = gone;
     }
 }
 

@@ -28,6 +28,7 @@ struct rank_show {
 struct peer {
     struct mot_line line;
     bool lost, said_hello;
+    bool gone;      /* it was when we last asked */
     bool forgotten; /* by the transport: it is lost, or we have left everyone */
     bool blamed;    /* we cannot go on with it; rank 0 was told */
     uint32_t hello_status;

@@ -128,13 +128,7 @@ function paintTarget(host, width) {
     groups = conditions.length,
     room = narrow ? width - 10 - label : axisRoom(cells, most || 1, label, width);
   const height = groups * DATA.arms.length * rowHigh + (groups > 1 ? groups * 30 : 4) + 42;
-  const svg = draw('svg', {
-    width,
-    height,
-    viewBox: `0 0 ${width} ${height}`,
-    role: 'img',
-    'aria-label': 'Time to target, a bar for each arm',
-  });
+  const svg = drawing(width, height, 'Time to target, a bar for each arm');
   const x = scaleOf({
     from: 0,
     to: most || 1,

@@ -17,6 +17,15 @@ function fill(node, attrs, kids) {
 }
 const make = (tag, attrs, ...kids) => fill(document.createElement(tag), attrs, kids);
 const draw = (tag, attrs, ...kids) => fill(document.createElementNS(SVG, tag), attrs, kids);
+const drawing = (width, height, label, more = {}) =>
+  draw('svg', {
+    width,
+    height,
+    viewBox: `0 0 ${width} ${height}`,
+    role: 'img',
+    'aria-label': label,
+    ...more,
+  });
 
 // ---- Arms: a colour, a dash and a mark each, so that no one needs the colour ------------------------
 

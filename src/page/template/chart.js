@@ -98,6 +98,22 @@ function scaleOf({ from, to, log, pixels: [a, b], kind, count, edge }) {
 }
 const showCountOr = v => Number(v.toPrecision(6)).toLocaleString('en-US', { maximumFractionDigits: 6 });
 
+// A vertical line that is out of sight at first, and the area in which the pointer moves it.
+function cursorOf(svg, box) {
+  const cursor = draw('line', { y1: box.top, y2: box.bottom, x1: -9, x2: -9, class: 'cursor' });
+  svg.append(
+    cursor,
+    draw('rect', {
+      x: box.left,
+      y: box.top,
+      width: Math.max(1, box.right - box.left),
+      height: box.bottom - box.top,
+      class: 'hit',
+    }),
+  );
+  return cursor;
+}
+
 // The frame of a chart with both axes. Returns the group to draw in, clipped to the inside.
 let clips = 0;
 function frame(svg, box, x, y, xName, yName) {

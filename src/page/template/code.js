@@ -148,13 +148,7 @@ function paintCode(host, width, code) {
     high: 72,
   };
   const height = code.used ? at.use + at.high + 10 : at.use - 14;
-  const svg = draw('svg', {
-    width,
-    height,
-    viewBox: `0 0 ${width} ${height}`,
-    role: 'img',
-    'aria-label': 'The matrix of the code, and how often each part was used',
-  });
+  const svg = drawing(width, height, 'The matrix of the code, and how often each part was used');
   const each = (size, room) => Math.max(1, Math.ceil(room / size));
   for (let x = 0; x < columns; x += each(cell, 30))
     svg.append(

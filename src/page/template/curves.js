@@ -316,14 +316,12 @@ function paintCurves(host, width) {
     count: Math.max(3, Math.floor(width / 90)),
   });
   box.right = x.right;
-  const svg = draw('svg', {
+  const svg = drawing(
     width,
     height,
-    viewBox: `0 0 ${width} ${height}`,
-    role: 'img',
-    tabindex: 0,
-    'aria-label': shownTitle() + ' against ' + xName.toLowerCase() + '; arrow keys move along it',
-  });
+    shownTitle() + ' against ' + xName.toLowerCase() + '; arrow keys move along it',
+    { tabindex: 0 },
+  );
   const inside = frame(svg, box, x, y, xName, shownTitle()),
     grid = gridOf(x0, x1);
   paintGoal(inside, x, y, box);
@@ -333,17 +331,7 @@ function paintCurves(host, width) {
   }
   paintCrossings(svg, x, y, box, arms);
   $('curve-cut').textContent = curve.cut ? 'The axis leaves out the first steep part.' : '';
-  const cursor = draw('line', { y1: box.top, y2: box.bottom, x1: -9, x2: -9, class: 'cursor' });
-  svg.append(
-    cursor,
-    draw('rect', {
-      x: box.left,
-      y: box.top,
-      width: Math.max(1, box.right - box.left),
-      height: box.bottom - box.top,
-      class: 'hit',
-    }),
-  );
+  const cursor = cursorOf(svg, box);
   let at = null;
   const point = (px, clientY) => {
     at = Math.max(box.left, Math.min(box.right, px));

@@ -91,14 +91,7 @@ function paintMixed(host, width, detail) {
     kind: 'time',
     count: Math.max(3, Math.floor((box.right - box.left) / 100)),
   });
-  const svg = draw('svg', {
-    width,
-    height,
-    viewBox: `0 0 ${width} ${height}`,
-    role: 'img',
-    tabindex: 0,
-    'aria-label': 'Consensus distance over time, on a log scale',
-  });
+  const svg = drawing(width, height, 'Consensus distance over time, on a log scale', { tabindex: 0 });
   const inside = frame(
     svg,
     box,

@@ -31,13 +31,8 @@ function paintBins(host, width, arm, bins) {
   });
   box.right = x.right;
   x.ticks = x.ticks.filter(([v]) => v >= 0 && Math.abs(v - Math.round(v)) < 1e-9);
-  const svg = draw('svg', {
-    width,
-    height,
-    viewBox: `0 0 ${width} ${height}`,
-    role: 'img',
+  const svg = drawing(width, height, 'Staleness of gradients under ' + armName(arm), {
     class: armClass(arm),
-    'aria-label': 'Staleness of gradients under ' + armName(arm),
   });
   const uneven = sorted.some(([from, to]) => to > from);
   const inside = frame(svg, box, x, y, 'Updates old', uneven ? 'Gradients, for each update' : 'Gradients');
@@ -167,13 +162,8 @@ function paintTuning(host, width, entry) {
     kind: 'plain',
     count: few,
   });
-  const svg = draw('svg', {
-    width,
-    height,
-    viewBox: `0 0 ${width} ${height}`,
-    role: 'img',
+  const svg = drawing(width, height, 'Tuning of ' + key + ' for ' + armName(entry.arm), {
     class: armClass(entry.arm),
-    'aria-label': 'Tuning of ' + key + ' for ' + armName(entry.arm),
   });
   const inside = frame(svg, box, x, y, key + (log ? ', log' : ''), words(entry.by));
   inside.append(

@@ -13,6 +13,13 @@ const gantt = { detail: null, spans: [], from: 0, to: 1, again: null };
 const nodeName = node =>
   (node.role === 'server' ? 'server' : 'worker ' + node.id) +
   (node.name && node.role !== 'server' ? ' (' + node.name + ')' : '');
+// Beside a row of a timeline; on narrow screens without the word "worker".
+const rowName = (node, width) =>
+  width >= 520
+    ? nodeName(node)
+    : node.role === 'server'
+      ? 'server'
+      : node.id + (node.name ? ' ' + node.name : '');
 function runName(detail) {
   const run = DATA.runs[detail.run],
     condition = DATA.conditions[run.c];
@@ -97,24 +104,13 @@ function paintGantt(host, width) {
     kind: 'time',
     count: Math.max(3, Math.floor((width - label) / 100)),
   });
-  const svg = draw('svg', {
-    width,
-    height,
-    viewBox: `0 0 ${width} ${height}`,
-    role: 'img',
-    tabindex: 0,
-    'aria-label': 'What each node did over time; drag to zoom',
-  });
+  const svg = drawing(width, height, 'What each node did over time; drag to zoom', { tabindex: 0 });
   const bottom = height - 42;
   timeline.node.forEach((node, i) => {
     svg.append(
       shortText(
         { x: label - 8, y: i * row + row / 2 + 4, 'text-anchor': 'end' },
-        width < 520
-          ? node.role === 'server'
-            ? 'server'
-            : node.id + (node.name ? ' ' + node.name : '')
-          : names[i],
+        rowName(node, width),
         label - 8,
       ),
     );
@@ -262,13 +258,7 @@ function paintShares(host, width) {
   const row = workers.length > 20 ? 16 : 24,
     height = workers.length * row + 4,
     right = width - 58;
-  const svg = draw('svg', {
-    width,
-    height,
-    viewBox: `0 0 ${width} ${height}`,
-    role: 'img',
-    'aria-label': 'Shares of each worker’s time',
-  });
+  const svg = drawing(width, height, 'Shares of each worker’s time');
   workers.forEach((worker, i) => {
     const all = worker.time.reduce((p, q) => p + (q || 0), 0) || 1;
     let at = label;

@@ -193,27 +193,15 @@ function paintSweep(host, width) {
     count: 5,
   });
   x.ticks = sweepTicks(x, places, 0);
-  const svg = draw('svg', {
+  const svg = drawing(
     width,
     height,
-    viewBox: `0 0 ${width} ${height}`,
-    role: 'img',
-    tabindex: 0,
-    'aria-label': entry[1] + ' against ' + sweep.key + '; arrow keys go from value to value',
-  });
+    entry[1] + ' against ' + sweep.key + '; arrow keys go from value to value',
+    { tabindex: 0 },
+  );
   const inside = frame(svg, box, x, y, sweep.key + (x.log ? ', log' : ''), entry[1]);
   for (const one of arms) paintSweepArm(inside, x, y, one);
-  const cursor = draw('line', { y1: box.top, y2: box.bottom, x1: -9, x2: -9, class: 'cursor' });
-  svg.append(
-    cursor,
-    draw('rect', {
-      x: box.left,
-      y: box.top,
-      width: Math.max(1, box.right - box.left),
-      height: box.bottom - box.top,
-      class: 'hit',
-    }),
-  );
+  const cursor = cursorOf(svg, box);
   let place = -1;
   const point = (i, clientY) => {
     place = Math.max(0, Math.min(xs.length - 1, i));

@@ -67,13 +67,7 @@ function paintTimelines(host, width) {
     kind: 'time',
     count: Math.max(3, Math.floor((width - label) / 100)),
   });
-  const svg = draw('svg', {
-    width,
-    height,
-    viewBox: `0 0 ${width} ${height}`,
-    role: 'img',
-    'aria-label': 'What each node did over time, arm by arm, on one axis',
-  });
+  const svg = drawing(width, height, 'What each node did over time, arm by arm, on one axis');
   for (const [v] of x.ticks)
     svg.append(draw('line', { x1: x.at(v), x2: x.at(v), y1: 0, y2: bottom, class: 'gridline' }));
   let top = 0;
@@ -101,11 +95,7 @@ function paintTimelines(host, width) {
       svg.append(
         shortText(
           { x: label - 8, y: top + row / 2 + 4, 'text-anchor': 'end', class: 'tick' },
-          width < 520
-            ? node.role === 'server'
-              ? 'server'
-              : node.id + (node.name ? ' ' + node.name : '')
-            : nodeName(node),
+          rowName(node, width),
           label - 8,
         ),
       );

@@ -86,15 +86,12 @@ function paintTraffic(host, width, detail) {
   const at = node => blocks.findIndex(b => b[0] <= node && node <= b[1]);
   const pairs = new Map(detail.traffic.sent.map(pair => [at(pair[0]) * n + at(pair[1]), pair])),
     most = Math.max(1, ...detail.traffic.sent.map(pair => pair[2]));
-  const svg = draw('svg', {
+  const svg = drawing(
     width,
     height,
-    viewBox: `0 0 ${width} ${height}`,
-    role: 'img',
-    tabindex: 0,
-    'aria-label':
-      'Bytes from each sender, by row, to each receiver, by column; arrow keys go from one to the next',
-  });
+    'Bytes from each sender, by row, to each receiver, by column; arrow keys go from one to the next',
+    { tabindex: 0 },
+  );
   svg.append(
     draw('text', { x: label, y: 12, class: 'soft' }, 'to'),
     draw('text', { x: label - 8, y: 12, 'text-anchor': 'end', class: 'soft' }, 'from'),
@@ -194,13 +191,7 @@ function paintTopology(host, width, detail) {
         (pairs.get(Math.min(from, to) * n + Math.max(from, to)) || 0) + bytes,
       );
   const most = Math.max(1, ...pairs.values());
-  const svg = draw('svg', {
-    width: side,
-    height: side,
-    viewBox: `0 0 ${side} ${side}`,
-    role: 'img',
-    'aria-label': 'Which workers exchange models: a line joins two that do',
-  });
+  const svg = drawing(side, side, 'Which workers exchange models: a line joins two that do');
   for (const [key, bytes] of pairs) {
     const [ax, ay] = place(Math.floor(key / n)),
       [bx, by] = place(key % n);

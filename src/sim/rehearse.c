@@ -20,10 +20,15 @@ struct rehearsal {
     volatile sig_atomic_t over;
 };
 
+static void heed_interrupt(struct rehearsal *r)
+{
+    if (r->interrupt && *r->interrupt) r->over = *r->interrupt;
+}
+
 static void count(struct rehearsal *r)
 {
     if (++r->steps >= MOT_REHEARSAL_MOST) r->over = 1;
-    if (r->interrupt && *r->interrupt) r->over = *r->interrupt;
+    heed_interrupt(r);
 }
 
 static void count_phase(void *self, mot_node node, enum mot_phase phase, uint32_t tag, uint32_t samples,
@@ -41,9 +46,8 @@ static void count_flight(void *self, const struct mot_flight *flight)
 
 static void look_up(void *self, const struct mot_moment *now)
 {
-    struct rehearsal *r = self;
     (void)now;
-    if (r->interrupt && *r->interrupt) r->over = *r->interrupt;
+    heed_interrupt(self);
 }
 
 /* The same tensors, each with its share of a few floats. */
